@@ -3,7 +3,7 @@
 use http::Method;
 
 use super::{Call, Client, ClientError, Pages, answer, path::segment};
-use crate::api::{CreateOrg, Organization};
+use crate::api::{CreateOrg, EditOrg, Organization};
 
 impl Client {
     /// Lists the organizations that are visible to the caller.
@@ -22,6 +22,11 @@ impl Client {
             None => self.post("/api/v1/orgs", request).await,
             Some(owner) => self.post(&format!("/api/v1/admin/users/{}/orgs", segment(owner)), request).await,
         }
+    }
+
+    /// Changes an organization.
+    pub async fn edit_org(&self, name: &str, request: &EditOrg) -> Result<Organization, ClientError> {
+        self.patch(&api(name), request).await
     }
 
     /// Deletes an organization that owns no repositories.

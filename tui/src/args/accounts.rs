@@ -1,7 +1,7 @@
 //! Arguments of `farrier user`, `farrier org` and `farrier token`.
 
 use clap::{Args, Subcommand};
-use farrier_common::client::RepositoryPath;
+use farrier_common::{api, client::RepositoryPath};
 
 use super::Limit;
 
@@ -104,6 +104,8 @@ pub(crate) enum Org {
     },
     /// Create an organization
     Create(CreateOrg),
+    /// Change an organization; omitted options are unchanged
+    Edit(EditOrg),
     /// Delete an organization that owns no repositories
     Delete {
         /// Name of the organization
@@ -130,6 +132,58 @@ pub(crate) struct CreateOrg {
     /// Who can see it: everyone, signed-in users, or only members
     #[arg(long, value_name = "WHO", default_value = "public", value_parser = ["public", "limited", "private"])]
     pub(crate) visibility: String,
+}
+
+impl CreateOrg {
+    /// Returns the request for a new organization.
+    pub(crate) fn request(self) -> api::CreateOrg {
+        api::CreateOrg {
+            username: self.name,
+            full_name: self.full_name,
+            description: self.description,
+            visibility: self.visibility,
+            ..api::CreateOrg::default()
+        }
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct EditOrg {
+    /// Name of the organization
+    pub(crate) name: String,
+    /// Display name
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) full_name: Option<String>,
+    /// Description
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) description: Option<String>,
+    /// Who can see it: everyone, signed-in users, or only members
+    #[arg(long, value_name = "WHO", value_parser = ["public", "limited", "private"])]
+    pub(crate) visibility: Option<String>,
+    /// Email address
+    #[arg(long, value_name = "EMAIL")]
+    pub(crate) email: Option<String>,
+    /// Web page
+    #[arg(long, value_name = "URL")]
+    pub(crate) website: Option<String>,
+    /// Location
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) location: Option<String>,
+}
+
+impl EditOrg {
+    /// Returns the request with the given changes.
+    pub(crate) fn request(self) -> api::EditOrg {
+        api::EditOrg {
+            full_name: self.full_name,
+            email: self.email,
+            description: self.description,
+            website: self.website,
+            location: self.location,
+            visibility: self.visibility,
+            repo_admin_change_team_access: None,
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,7 +1,7 @@
-//! `farrier org`: lists, shows, creates and deletes organizations.
+//! `farrier org`: lists, shows, creates, changes and deletes organizations.
 
 use farrier_common::{
-    api::{CreateOrg, Organization},
+    api::{EditOrg, Organization},
     client::Client,
 };
 use serde::Serialize;
@@ -37,16 +37,20 @@ pub(super) async fn run(command: Org, client: &Client, output: &Output) -> Resul
             output.page(&org, &org.name, || page(&org))
         }
         Org::Create(args) => {
-            let request = CreateOrg {
-                username: args.name,
-                full_name: args.full_name,
-                description: args.description,
-                visibility: args.visibility,
-                ..CreateOrg::default()
-            };
-            let created = client.create_org(args.owner.as_deref(), &request).await;
+            let owner = args.owner.clone();
+            let request = args.request();
+            let created = client.create_org(owner.as_deref(), &request).await;
             let org = created.map_err(Failure::call(format!("creating {}", request.username)))?;
             output.object(&org, &org.name, || format!("Organization {} created", org.name))
+        }
+        Org::Edit(args) => {
+            let name = args.name.clone();
+            let request = args.request();
+            if request == EditOrg::default() {
+                return Err(Failure::nothing_to_change("--description TEXT"));
+            }
+            let org = client.edit_org(&name, &request).await.map_err(Failure::call(format!("changing {name}")))?;
+            output.object(&org, &org.name, || format!("Organization {} saved", org.name))
         }
         Org::Delete { name, yes } => {
             confirm::deletion(&format!("Organization {name}"), &name, yes).await?;

@@ -1,4 +1,4 @@
-//! Teams on the command line, with a real daemon.
+//! Organizations and teams on the command line, with a real daemon.
 
 use crate::repos::demo;
 
@@ -31,6 +31,18 @@ fn teams_are_created_changed_and_deleted_with_members_and_repositories() {
     assert_eq!(team(&["delete", "acme", "devs"]).code, 2, "a deletion is confirmed");
     team(&["delete", "acme", "devs", "--yes"]).ok();
     assert_eq!(team(&["list", "acme", "-q"]).ok().stdout, "Owners\n");
+}
+
+#[test]
+fn organizations_are_changed() {
+    let daemon = demo();
+    daemon.farrier(&["org", "create", "acme"]).ok();
+    let edit = |words: &[&str]| daemon.farrier(&[&["org", "edit"], words].concat());
+    let edited = edit(&["acme", "--description", "tools", "--visibility", "limited", "--json"]).json();
+    assert_eq!((&edited["description"], &edited["visibility"]), (&"tools".into(), &"limited".into()));
+    let nothing = edit(&["acme"]);
+    assert!(nothing.code == 2 && nothing.stderr.contains("nothing to change"), "{nothing:?}");
+    assert_eq!(edit(&["nothing", "--location", "x"]).code, 3);
 }
 
 #[test]

@@ -95,7 +95,7 @@ impl App {
             Some(Command::Mirror(args::Mirror::List { repo, .. })) => {
                 return self.show_tab(&repo, RepositoryTab::Mirrors);
             }
-            Some(Command::Org(command)) => return self.org_line(command).unwrap_or_else(only_shell),
+            Some(Command::Org(command)) => return self.org_line(command),
             Some(Command::Team(command)) => return self.team_line(command),
             Some(Command::User(command)) => return self.user_line(command).unwrap_or_else(only_shell),
             _ => return only_shell(),

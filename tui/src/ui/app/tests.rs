@@ -22,6 +22,7 @@ mod logs;
 mod management;
 mod marked_runs;
 mod mouse;
+mod organization_forms;
 mod organization_steps;
 mod organizations;
 mod owners;

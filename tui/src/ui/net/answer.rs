@@ -56,6 +56,7 @@ pub(crate) enum Answer {
     Organizations(Vec<String>),
     /// All organizations that the caller sees.
     AllOrganizations(Page<Organization>),
+    Organization(Box<Organization>),
     Teams(Page<Team>),
     Team(Box<Team>),
     Members(Page<OrganizationMember>),

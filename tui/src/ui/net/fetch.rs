@@ -75,7 +75,7 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
         | Request::Commit(..)
         | Request::Tags(_)) => content::answer(client, request, part).await.map_err(failed())?,
         request @ Request::AccountKeys(..) => account_keys::answer(client, request).await.map_err(failed())?,
-        request @ Request::Organization(_) => organizations::answer(client, request, part).await.map_err(failed())?,
+        request @ Request::Organization(_) => organizations::answer(client, request, part).await?,
         request @ Request::Manage(..) => management::answer(client, request, part).await.map_err(failed())?,
         request @ (Request::Hooks(_)
         | Request::FailingHooks

@@ -3,12 +3,15 @@
 use std::{collections::HashSet, fmt};
 
 use farrier_common::{
-    api::{CreateTeam, EditTeam, Organization, Repository, Team, User},
+    api::{CreateOrg, CreateTeam, EditOrg, EditTeam, Organization, Repository, Team, User},
     client::{Client, ClientError, Pages, RepositoryPath},
 };
 
 use super::{Answer, Request, fetch::pages};
-use crate::ui::repo::{RepositoryCompactor, RepositorySummary};
+use crate::{
+    exit::Failure,
+    ui::repo::{RepositoryCompactor, RepositorySummary},
+};
 
 /// An organization. The API identifies it by its name; with the number, the screen notices that another organization
 /// has the name by now.
@@ -54,6 +57,13 @@ impl OrganizationMember {
 pub(crate) enum OrganizationRequest {
     /// All organizations that the caller sees.
     List,
+    /// Creates an organization, owned by this user or by the caller.
+    Create(Option<String>, Box<CreateOrg>),
+    /// The current fields of an organization.
+    Load(OrganizationKey),
+    Edit(OrganizationKey, Box<EditOrg>),
+    /// Deletes an organization without repositories.
+    Delete(OrganizationKey),
     Teams(OrganizationKey),
     Members(OrganizationKey),
     Repositories(OrganizationKey),
@@ -96,6 +106,7 @@ impl OrganizationRequest {
         !matches!(
             self,
             Self::List
+                | Self::Load(_)
                 | Self::Teams(_)
                 | Self::Members(_)
                 | Self::Repositories(_)
@@ -109,6 +120,10 @@ impl OrganizationRequest {
     pub(super) fn doing(&self) -> String {
         match self {
             Self::List => "listing organizations".to_owned(),
+            Self::Create(_, request) => format!("creating organization {}", request.username),
+            Self::Load(org) => format!("loading organization {}", org.name),
+            Self::Edit(org, _) => format!("changing organization {}", org.name),
+            Self::Delete(org) => format!("deleting organization {}", org.name),
             Self::Teams(org) => format!("listing teams of {}", org.name),
             Self::Members(org) => format!("listing members of {}", org.name),
             Self::Repositories(org) => format!("listing repositories of {}", org.name),
@@ -131,6 +146,9 @@ impl OrganizationRequest {
     /// Describes the result of a change; empty for other requests.
     pub(crate) fn done(&self) -> String {
         match self {
+            Self::Create(_, request) => format!("Organization {} created", request.username),
+            Self::Edit(org, _) => format!("Organization {} saved", org.name),
+            Self::Delete(org) => format!("Organization {} deleted", org.name),
             Self::RemoveMember { org, user, .. } => format!("{user} removed from {}", org.name),
             Self::SetPublic { org, public: true, .. } => format!("Your membership of {} is public", org.name),
             Self::SetPublic { org, public: false, .. } => format!("Your membership of {} is concealed", org.name),
@@ -142,6 +160,7 @@ impl OrganizationRequest {
             Self::AddTeamRepository(team, repo) => format!("{repo} added to team {team}"),
             Self::RemoveTeamRepository { team, repo, .. } => format!("{repo} removed from team {team}"),
             Self::List
+            | Self::Load(_)
             | Self::Teams(_)
             | Self::Members(_)
             | Self::Repositories(_)
@@ -153,15 +172,42 @@ impl OrganizationRequest {
 }
 
 /// Handles a request. `part` receives the pages before the last one.
-pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
-    use OrganizationRequest as R;
+pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Answer)) -> Result<Answer, Failure> {
     let Request::Organization(request) = request else { return Ok(Answer::Done) };
+    if let OrganizationRequest::Edit(org, _) | OrganizationRequest::Delete(org) = &request {
+        check(client, org).await?;
+    }
+    let doing = request.doing();
+    send(client, request, part).await.map_err(Failure::call(doing))
+}
+
+/// Returns an error if the name belongs to another organization now. The API addresses organizations by name, and this
+/// one can be renamed or deleted while a form or a question about it is open.
+async fn check(client: &Client, org: &OrganizationKey) -> Result<(), Failure> {
+    let doing = format!("checking organization {} before the change", org.name);
+    let found = client.org(&org.name).await.map_err(Failure::call(doing))?;
+    if found.id == org.id {
+        return Ok(());
+    }
+    Err(Failure::Other(format!(
+        "Nothing was changed: {} is another organization now (ID {}, not {}). The earlier one was renamed or deleted.",
+        org.name, found.id, org.id
+    )))
+}
+
+async fn send(client: &Client, request: OrganizationRequest, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
+    use OrganizationRequest as R;
     let done = |(): ()| Answer::Done;
+    let organization = |org: Organization| Answer::Organization(Box::new(org));
     Ok(match request {
         R::List => {
             let open = |list: Vec<Organization>| list;
             pages(client.orgs(), open, |org: &Organization| org.id, part, Answer::AllOrganizations).await?
         }
+        R::Create(owner, request) => organization(client.create_org(owner.as_deref(), &request).await?),
+        R::Load(org) => organization(client.org(&org.name).await?),
+        R::Edit(org, request) => organization(client.edit_org(&org.name, &request).await?),
+        R::Delete(org) => done(client.delete_org(&org.name).await?),
         R::Teams(org) => {
             let open = |list: Vec<Team>| list;
             pages(client.teams(&org.name), open, |team: &Team| team.id, part, Answer::Teams).await?

@@ -12,13 +12,13 @@ use super::{
         signature::{self, SignedText},
     },
     hooks::form as hook_form,
-    organizations::form as organization_form,
+    organizations::{form as team_form, organization_form},
     repositories::{form as repo_form, management::form as management_form},
     users::form as user_form,
 };
 use crate::ui::{
     form::Form,
-    net::{Answer, OrganizationRequest, Reconnect, Request, TeamKey},
+    net::{Answer, OrganizationKey, OrganizationRequest, Reconnect, Request, TeamKey},
 };
 
 /// What a submitted form does.
@@ -58,6 +58,8 @@ pub(crate) enum FormKind {
     /// The ID of a deleted repository, and its former name.
     RestoreRepository(i64, String),
     CreateUser,
+    CreateOrganization,
+    EditOrganization(OrganizationKey),
     /// Creates a team in the organization with this name.
     CreateTeam(String),
     /// The team, and its rights in the units that the form does not show.
@@ -98,10 +100,12 @@ impl FormKind {
             Self::RestoreRepository(id, repository) => restore_form::request(*id, repository, form),
             Self::EditArtifacts(ids) => artifact_form::form_request(ids, form)?,
             Self::CreateUser => user_form::user_request(form),
-            Self::CreateTeam(org) => organization_form::create_request(org, form)?,
-            Self::EditTeam(team, others) => organization_form::edit_request(team, others, form)?,
-            Self::AddTeamMember(team) => organization_form::member_request(team, form),
-            Self::AddTeamRepository(team) => organization_form::repository_request(team, form)?,
+            Self::CreateOrganization => organization_form::create_request(form),
+            Self::EditOrganization(org) => organization_form::edit_request(org, form)?,
+            Self::CreateTeam(org) => team_form::create_request(org, form)?,
+            Self::EditTeam(team, others) => team_form::edit_request(team, others, form)?,
+            Self::AddTeamMember(team) => team_form::member_request(team, form),
+            Self::AddTeamRepository(team) => team_form::repository_request(team, form)?,
             Self::CreateToken(login) => user_form::token_request(login, form),
             Self::AddKey(login, is_own) => user_form::key_request(login, *is_own, form),
             Self::Token => {
@@ -137,7 +141,7 @@ impl FormKind {
         match self {
             Self::CreateHook(..) | Self::EditHook(..) => hook_form::hides(form, name),
             Self::Migrate => repo_form::hides(form, name),
-            Self::CreateTeam(_) | Self::EditTeam(..) => organization_form::hides(form, name),
+            Self::CreateTeam(_) | Self::EditTeam(..) => team_form::hides(form, name),
             _ => false,
         }
     }
@@ -160,6 +164,7 @@ impl FormKind {
         match self {
             Self::EditRepository(path) => Some(Request::LoadRepository(path.clone())),
             Self::EditHook(owner, id) => Some(Request::LoadHook(owner.clone(), *id)),
+            Self::EditOrganization(org) => Some(Request::Organization(OrganizationRequest::Load(org.clone()))),
             Self::EditTeam(team, _) => Some(Request::Organization(OrganizationRequest::LoadTeam(team.clone()))),
             _ => None,
         }
@@ -192,10 +197,14 @@ impl FormKind {
             }
             _ if self.load().as_ref() != Some(request) => {}
             Answer::LoadedHook(hook) => form.merge(&hook_form::values(&hook.value), hook.tag.clone()),
+            // Another organization can have the name by now. The form stays unloaded then, and cannot be submitted.
+            Answer::Organization(org) if matches!(self, Self::EditOrganization(key) if key.id == org.id) => {
+                form.merge(&organization_form::values(org), None);
+            }
             Answer::Team(team) => {
-                form.merge(&organization_form::values(team), None);
+                form.merge(&team_form::values(team), None);
                 if let Self::EditTeam(key, _) = self {
-                    form.kind = Self::EditTeam(key.clone(), organization_form::other_units(team));
+                    form.kind = Self::EditTeam(key.clone(), team_form::other_units(team));
                 }
             }
             Answer::LoadedRepository(repo) => form.merge(&repo_form::values(&repo.value), repo.tag.clone()),

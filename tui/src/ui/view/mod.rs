@@ -170,9 +170,10 @@ fn cells(labels: &[String]) -> u16 {
 fn labels(app: &App, room: u16) -> Vec<String> {
     let is_current = |id: &ScreenId| id.digit() == app.current.digit();
     let label = |id: &ScreenId, form: TabLabels| match form {
-        TabLabels::Full if is_current(id) => format!("[{} {}]", id.digit(), id.name()),
+        // Screens that share a tab have different names.
+        TabLabels::Full if is_current(id) => format!("[{} {}]", id.digit(), app.current.name()),
         TabLabels::Full => format!(" {} {} ", id.digit(), id.name()),
-        _ if is_current(id) => format!("[{} {}]", id.digit(), id.tab()),
+        _ if is_current(id) => format!("[{} {}]", id.digit(), app.current.tab()),
         TabLabels::Spaced => format!(" {} {} ", id.digit(), id.tab()),
         TabLabels::Named => format!(" {} {}", id.digit(), id.tab()),
         TabLabels::Joined => format!(" {}{}", id.digit(), id.tab()),

@@ -1,6 +1,7 @@
 //! Commands about organizations and teams.
 //!
-//! A team is looked up among the loaded teams of the shown organization, and requests contain its number.
+//! An organization is looked up among the loaded ones, and a team among the loaded teams of the shown organization.
+//! Requests contain the number.
 
 use super::LineResult;
 use crate::{
@@ -13,14 +14,31 @@ use crate::{
 };
 
 impl App {
-    /// Runs a command about organizations. Returns `None` if it runs only in the shell.
-    pub(super) fn org_line(&mut self, command: args::Org) -> Option<LineResult> {
+    /// Runs a command about organizations.
+    pub(super) fn org_line(&mut self, command: args::Org) -> LineResult {
+        use OrganizationRequest as R;
         match command {
             args::Org::List { .. } => self.go(ScreenId::Organizations),
             args::Org::Show { name } => self.show_organization(name, None, OrganizationTab::Teams),
-            _ => return None,
+            args::Org::Create(args) => {
+                let owner = args.owner.clone();
+                return self.change_organization(R::Create(owner, Box::new(args.request())));
+            }
+            args::Org::Edit(args) => {
+                let org = self.screens.organizations.organization_named(&args.name)?;
+                let request = args.request();
+                if request == farrier_common::api::EditOrg::default() {
+                    return Err("nothing to change; add a flag such as --description TEXT, or press `e` for the form"
+                        .to_owned());
+                }
+                return self.change_organization(R::Edit(org, Box::new(request)));
+            }
+            args::Org::Delete { name, .. } => {
+                let org = self.screens.organizations.organization_named(&name)?;
+                return self.question(ScreenId::Organizations, |_, world| questions::delete_organization(org, world));
+            }
         }
-        Some(Ok(()))
+        Ok(())
     }
 
     /// Runs a command about teams.
@@ -36,7 +54,7 @@ impl App {
             }
             args::Team::Create(args) => {
                 let org = args.team.org.clone();
-                return self.change_team(R::CreateTeam(org, Box::new(args.request())));
+                return self.change_organization(R::CreateTeam(org, Box::new(args.request())));
             }
             args::Team::Edit(args) => {
                 let team = self.team(&args.team)?;
@@ -47,7 +65,7 @@ impl App {
                             .to_owned(),
                     );
                 }
-                return self.change_team(R::EditTeam(team, Box::new(request)));
+                return self.change_organization(R::EditTeam(team, Box::new(request)));
             }
             args::Team::Delete { team, .. } => {
                 let team = self.team(&team)?;
@@ -55,11 +73,11 @@ impl App {
             }
             args::Team::AddMember { team, user } => {
                 let team = self.team(&team)?;
-                return self.change_team(R::AddTeamMember(team, user));
+                return self.change_organization(R::AddTeamMember(team, user));
             }
             args::Team::AddRepo { team, repo } => {
                 let team = self.team(&team)?;
-                return self.change_team(R::AddTeamRepository(team, repo));
+                return self.change_organization(R::AddTeamRepository(team, repo));
             }
             args::Team::RemoveMember { team, user } => {
                 let team = self.team(&team)?;
@@ -81,7 +99,7 @@ impl App {
         self.screens.organizations.team_named(&team.org, &team.team)
     }
 
-    fn change_team(&mut self, request: OrganizationRequest) -> LineResult {
+    fn change_organization(&mut self, request: OrganizationRequest) -> LineResult {
         self.change(ScreenId::Organizations, Request::Organization(request))
     }
 

@@ -305,8 +305,8 @@ fn the_palette_accepts_the_commands_and_flags_of_the_shell() {
     screen.keys(":repo create nonsense\n");
     assert!(screen.take_requests().is_empty() && screen.app.layers.len() == 1, "{}", screen.text());
     assert!(screen.text().contains("invalid value 'nonsense'"), "{}", screen.text());
-    screen.keys("\x1b:org create zeta\n");
-    assert!(screen.text().contains("runs only in the shell: farrier org create"), "{}", screen.text());
+    screen.keys("\x1b:user create zeta --email z@example.org\n");
+    assert!(screen.text().contains("runs only in the shell: farrier user create"), "{}", screen.text());
     screen.keys("\x1b:repo delete web/site --yes\n");
     assert!(screen.text().contains("Type web/site to confirm"), "{}", screen.text());
     screen.press(Key::Esc);

@@ -20,6 +20,20 @@ pub(super) const ORGANIZATIONS: &[Binding] = &[
         .also("groups members"),
     bind(S::Organizations, OPEN, A::Open, "Show teams, members and repositories of the organization", "open")
         .of(O::Organization),
+    bind(S::Organizations, &[C('n')], A::New, "Create an organization", "new")
+        .words("org create")
+        .also("add make")
+        .changes(),
+    bind(S::Organizations, &[C('e')], A::Edit, "Edit the organization", "edit")
+        .words("org edit")
+        .also("description visibility website change")
+        .of(O::Organization)
+        .changes(),
+    bind(S::Organizations, &[C('D')], A::Delete, "Delete the organization", "delete")
+        .words("org delete")
+        .also("remove destroy")
+        .of(O::Organization)
+        .changes(),
     next(S::Organizations),
     previous(S::Organizations),
     bind(S::Organizations, &[C('y')], A::Copy, "Copy name or ID", "copy").of(O::Organization),

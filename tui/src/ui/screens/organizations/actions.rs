@@ -1,11 +1,11 @@
-//! Actions on teams, members and repositories of organizations.
+//! Actions on organizations and on their teams, members and repositories.
 
 use farrier_common::{
     api::{Organization, Team},
     client::RepositoryPath,
 };
 
-use super::{OrganizationTab, Organizations, form, questions};
+use super::{OrganizationTab, Organizations, form, organization_form, questions};
 use crate::ui::{
     keymap::Action,
     layer::{Layer, Menu},
@@ -40,6 +40,22 @@ impl Organizations {
     /// Returns the team of an action: the opened one, or the marked row, or the one under the cursor.
     fn target_team(&self) -> Option<&Team> {
         self.team.as_ref().or_else(|| self.teams.list.target().ok().flatten())
+    }
+
+    /// Carries out an action on the list of organizations. Returns whether the action was handled.
+    pub(super) fn change_organization(&self, action: Action, env: &mut Env) -> bool {
+        let target = self.rows.list.target().ok().flatten();
+        match (action, target) {
+            (Action::New, _) => env.open(Layer::Form(Box::new(organization_form::create()))),
+            (Action::Edit, Some(org)) => env.open(Layer::Form(Box::new(organization_form::edit(org)))),
+            (Action::Delete, Some(org)) => {
+                let key = OrganizationKey { id: org.id, name: org.name.clone() };
+                let question = questions::delete_organization(key, env.world);
+                env.open(question);
+            }
+            _ => return false,
+        }
+        true
     }
 
     /// Carries out an action that changes something or shows another screen. Returns whether the action was handled.
@@ -148,6 +164,9 @@ impl Organizations {
 
     /// Returns why an action is not available now.
     pub(super) fn unavailable_reason(&self, action: Action) -> Option<String> {
+        if matches!(action, Action::Edit | Action::Delete) {
+            return no_row(&self.rows, true);
+        }
         if !matches!(
             action,
             Action::Open | Action::Copy | Action::ChangeEntry | Action::DeleteEntry | Action::Toggle | Action::AddEntry
@@ -217,6 +236,9 @@ impl Organizations {
         // The lists are those of the shown organization and of the opened team.
         let is_of_team = |team: &TeamKey| self.team.as_ref().is_some_and(|shown| shown.id == team.id);
         match ask {
+            OrganizationRequest::Delete(org) => {
+                is_lost(&self.rows, org.id).then(|| format!("organization {}", org.name))
+            }
             OrganizationRequest::DeleteTeam(team) => {
                 let is_of_org = self.shown.as_ref().is_some_and(|org| org.name == team.org);
                 (is_of_org && is_lost(&self.teams, team.id)).then(|| format!("team {team}"))

@@ -77,6 +77,11 @@ impl Organizations {
     /// Reports a change, and requests the lists again.
     fn changed(&mut self, change: &OrganizationRequest, answer: &Answer, env: &mut Env) {
         match (change, answer) {
+            (OrganizationRequest::Create(..), Answer::Organization(org)) => self.rows.list.select(org.id),
+            (OrganizationRequest::Delete(org), _) => {
+                env.notify(change.done());
+                return self.deleted(org.id, env);
+            }
             (OrganizationRequest::CreateTeam(..), Answer::Team(team)) => self.teams.list.select(team.id),
             (OrganizationRequest::DeleteTeam(team), _) if self.team.as_ref().is_some_and(|one| one.id == team.id) => {
                 self.close_team(env);
@@ -90,6 +95,17 @@ impl Organizations {
         }
         env.notify(change.done());
         self.reload(env);
+    }
+
+    /// Requests the list without a deleted organization. Its teams are not requested, because the daemon has none.
+    fn deleted(&mut self, id: i64, env: &mut Env) {
+        for list in self.lists_mut() {
+            list.stop(env);
+        }
+        if self.shown.as_ref().is_some_and(|org| org.id == id) {
+            self.in_pane = false;
+        }
+        self.rows.request(Request::Organization(OrganizationRequest::List), env);
     }
 
     /// Drops responses that may be older than a change, and requests the visible lists again.

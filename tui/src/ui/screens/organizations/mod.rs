@@ -7,6 +7,7 @@ mod actions;
 mod answers;
 pub(super) mod form;
 mod member_rows;
+pub(super) mod organization_form;
 mod pane;
 pub(crate) mod questions;
 mod rows;
@@ -269,6 +270,7 @@ impl Screen for Organizations {
     fn act(&mut self, action: Action, env: &mut Env) -> bool {
         match action {
             Action::Open if !self.in_pane => self.focus_pane(true, env),
+            action if self.change_organization(action, env) => {}
             Action::OtherPane => self.focus_pane(!self.in_pane, env),
             Action::NextPart => self.turn(1, env),
             Action::PreviousPart => self.turn(2, env),
@@ -356,7 +358,7 @@ impl Screen for Organizations {
     }
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
-        let empty: &[&str] = &["No organizations that you may see.", "", "farrier org create   creates one"];
+        let empty: &[&str] = &["No organizations that you may see.", "", "n creates one"];
         let options = TableOptions { what: "organizations", empty, focused: !self.in_pane };
         if world.split() {
             let (left, right) = panes::side_by_side(area, ORGANIZATIONS_SHARE, world, buf);

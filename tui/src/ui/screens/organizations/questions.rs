@@ -1,4 +1,4 @@
-//! Questions before teams, members and repositories are removed.
+//! Questions before organizations and teams are deleted, and before members and repositories are removed.
 
 use farrier_common::client::RepositoryPath;
 
@@ -9,6 +9,17 @@ use crate::ui::{
     screens::user_actions,
     world::World,
 };
+
+/// Returns the question before an organization is deleted.
+pub(crate) fn delete_organization(org: OrganizationKey, world: &World) -> Layer {
+    let lines = vec![
+        format!("Its ID is {}. Its teams and hooks are deleted. This cannot be undone.", org.id),
+        "An organization that still owns repositories is not deleted.".to_owned(),
+    ];
+    let (title, name) = (format!("Delete organization {}", org.name), org.name.clone());
+    let request = Request::Organization(OrganizationRequest::Delete(org));
+    Layer::Confirm(Confirm::typed(title, lines, "Delete", name, request, world))
+}
 
 /// Returns the question before a team is deleted.
 pub(crate) fn delete_team(team: TeamKey, world: &World) -> Layer {

@@ -5,7 +5,7 @@ use farrier_common::api::Team;
 use super::{OrganizationTab, Organizations};
 use crate::ui::{
     list::ListView as _,
-    net::{Request, TeamKey},
+    net::{OrganizationKey, Request, TeamKey},
     world::Env,
 };
 
@@ -77,6 +77,13 @@ impl Organizations {
         if self.rows.awaits(failed) || (is_shown && self.teams.awaits(failed)) {
             self.target = None;
         }
+    }
+
+    /// Returns a loaded organization, for a command that changes it.
+    pub(crate) fn organization_named(&self, name: &str) -> Result<OrganizationKey, String> {
+        let org = self.rows.list.rows().iter().find(|org| org.name.eq_ignore_ascii_case(name));
+        org.map(|org| OrganizationKey { id: org.id, name: org.name.clone() })
+            .ok_or_else(|| format!("the organization {name} is not loaded; `org list` shows all that you may see"))
     }
 
     /// Returns a loaded team, for a command that changes it.

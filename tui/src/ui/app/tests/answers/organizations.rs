@@ -9,8 +9,8 @@ fn page<T>(items: Vec<T>) -> Page<T> {
     Page { total: i64::try_from(items.len()).ok(), items, last: true }
 }
 
-pub(in super::super) fn organizations() -> Answer {
-    let org = |id: i64, name: &str, visibility: &str, full_name: &str| Organization {
+pub(in super::super) fn organization(id: i64, name: &str, visibility: &str, full_name: &str) -> Organization {
+    Organization {
         id,
         name: name.into(),
         username: name.into(),
@@ -19,8 +19,11 @@ pub(in super::super) fn organizations() -> Answer {
         visibility: visibility.into(),
         created: "2026-08-02T03:04:05Z".into(),
         ..Organization::default()
-    };
-    let items = vec![org(7, "acme", "public", "Acme Works"), org(9, "infra", "private", "")];
+    }
+}
+
+pub(in super::super) fn organizations() -> Answer {
+    let items = vec![organization(7, "acme", "public", "Acme Works"), organization(9, "infra", "private", "")];
     Answer::AllOrganizations(page(items))
 }
 

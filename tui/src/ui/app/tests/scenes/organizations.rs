@@ -9,6 +9,21 @@ pub(super) const ORGANIZATIONS: &[Scene] = &[
         screen.keys("j");
         screen.rest_cursor();
     }),
+    on("new-organization", |screen| {
+        open_organizations(screen);
+        screen.keys("n");
+    }),
+    on("edit-organization", |screen| {
+        open_organizations(screen);
+        screen.keys("e");
+        let loaded = Answer::Organization(Box::new(organization(7, "acme", "public", "Acme Works")));
+        let is_load = |request: &Request| matches!(request, Request::Organization(OrganizationRequest::Load(_)));
+        screen.answer(is_load, Ok(loaded));
+    }),
+    on("delete-organization", |screen| {
+        open_organizations(screen);
+        screen.keys("D");
+    }),
     on("organization-teams", |screen| {
         open_organization(screen, Ok(teams()));
         screen.keys("j");
