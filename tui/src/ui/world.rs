@@ -3,10 +3,14 @@
 //! A screen changes only its own state. For everything else it creates a [`Cmd`], which the application or the main
 //! loop carries out. This module contains only data.
 
-use std::{cell::Cell, collections::HashMap, time::Duration};
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+    time::Duration,
+};
 
 use farrier_common::{API_LEVEL, api::Status};
-use ratatui::layout::{Rect, Size};
+use ratatui::layout::{Position, Rect, Size};
 
 use super::{
     caps::Appearance,
@@ -96,6 +100,26 @@ pub(crate) struct World {
     pub(crate) pane_share: Option<u16>,
     /// Where the line between two panes was last drawn; empty if there is none.
     pub(crate) divider: Cell<Rect>,
+    pub(crate) tabs: DrawnTabs,
+}
+
+/// The inner tabs that are not shown, as they were last drawn: their areas and their indexes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DrawnTabs(RefCell<Vec<(Rect, usize)>>);
+
+impl DrawnTabs {
+    pub(crate) fn clear(&self) {
+        self.0.borrow_mut().clear();
+    }
+
+    pub(crate) fn add(&self, area: Rect, index: usize) {
+        self.0.borrow_mut().push((area, index));
+    }
+
+    /// Returns the index of the tab at a cell.
+    pub(crate) fn at(&self, at: Position) -> Option<usize> {
+        self.0.borrow().iter().find(|(area, _)| area.contains(at)).map(|(_, index)| *index)
+    }
 }
 
 impl World {

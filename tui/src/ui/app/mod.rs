@@ -38,7 +38,7 @@ use super::{
     theme::Theme,
     times::Clock,
     transfers::Transfers,
-    world::{Cmd, Link, Tone, World},
+    world::{Cmd, DrawnTabs, Link, Tone, World},
 };
 use crate::config::Context;
 
@@ -139,6 +139,7 @@ impl App {
                 full_pane: false,
                 pane_share: None,
                 divider: Cell::new(Rect::ZERO),
+                tabs: DrawnTabs::default(),
             },
             current: ScreenId::Dashboard,
             last: ScreenId::Repositories,

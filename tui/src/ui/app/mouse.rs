@@ -1,4 +1,4 @@
-//! The mouse: clicks select rows, columns, tabs, panes and hints, the wheel moves the cursor of the pane below the
+//! The mouse: clicks select rows, columns, tabs of the header and of screens, panes and hints, the wheel moves the cursor of the pane below the
 //! pointer, and dragging moves the line between two panes.
 //!
 //! Questions and forms ignore clicks, so that none confirms or discards anything by accident. Their hints can be
@@ -140,6 +140,9 @@ impl App {
             }
             return;
         }
+        if let Some(tab) = self.world.tabs.at(at) {
+            return self.click_tab(tab, at);
+        }
         if !self.focus_pane_at(at.x) || self.sort_at(at) {
             return;
         }
@@ -153,6 +156,16 @@ impl App {
                 self.press(binding);
             }
         }
+    }
+
+    /// Shows the tab with this index. A tab in the right pane belongs to it, and all others to the list.
+    fn click_tab(&mut self, tab: usize, at: Position) {
+        let divider = self.world.divider.get();
+        let is_right = (divider.top()..divider.bottom()).contains(&at.y) && at.x > divider.x;
+        if !divider.is_empty() && self.screen().right_has_focus().is_some_and(|right| right != is_right) {
+            self.switch_pane();
+        }
+        self.act(Action::Part(tab));
     }
 
     /// Returns whether a cell is in the rows of the focused list.

@@ -18,6 +18,8 @@ pub(crate) enum Action {
     OtherPane,
     NextPart,
     PreviousPart,
+    /// Shows the tab with this index inside the screen.
+    Part(usize),
     /// Shows the chart of the next period.
     NextSpan,
     FullPane,

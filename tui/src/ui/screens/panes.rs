@@ -4,7 +4,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use crate::ui::{
     view::{tab_row, vertical_rule, width},
-    world::World,
+    world::{DrawnTabs, World},
 };
 
 /// Splits an area into a list, which gets `hundredths` percent of the width unless the user has changed that, and a
@@ -21,11 +21,13 @@ pub(super) fn side_by_side(area: Rect, hundredths: u16, world: &World, buf: &mut
 }
 
 /// Draws the names of the tabs, the shown one in brackets, and highlights it if `focused`. If the row is too
-/// narrow, tabs before the shown one are left out. Returns the rest of the row.
+/// narrow, tabs before the shown one are left out. The areas of the others are added to `drawn`, so that they can be
+/// clicked. Returns the rest of the row.
 pub(super) fn tabs<T: AsRef<str>>(
     names: impl IntoIterator<Item = T>,
     shown: usize,
     focused: bool,
+    drawn: &DrawnTabs,
     row: Rect,
     buf: &mut Buffer,
 ) -> Rect {
@@ -40,16 +42,26 @@ pub(super) fn tabs<T: AsRef<str>>(
     let ends = labels.len().min(shown + 1);
     let first = (0..shown).find(|first| cells(&labels[*first..ends]) <= row.width).unwrap_or(shown);
     let row = Rect { height: row.height.min(1), ..row };
+    let mut x = row.x;
+    for (at, label) in labels.iter().enumerate().skip(first) {
+        let area = Rect { x, width: width(label), ..row };
+        x = x.saturating_add(width(label) + gap);
+        if at != shown {
+            drawn.add(area.intersection(row), at);
+        }
+    }
     tab_row(buf, row, &labels[first..], focused.then_some(shown - first), gap)
 }
 
 #[cfg(test)]
 mod tests {
+    use ratatui::layout::Position;
+
     use super::*;
 
     fn row(room: u16, shown: usize) -> String {
         let mut buf = Buffer::empty(Rect::new(0, 0, room, 1));
-        tabs(["all", "failed", "waiting"], shown, true, buf.area, &mut buf);
+        tabs(["all", "failed", "waiting"], shown, true, &DrawnTabs::default(), buf.area, &mut buf);
         buf.content.iter().map(ratatui::buffer::Cell::symbol).collect()
     }
 
@@ -61,5 +73,16 @@ mod tests {
         assert_eq!(row(20, 2), " failed [waiting]   ");
         assert_eq!(row(9, 2), "[waiting]");
         assert_eq!(row(8, 1), "[failed]");
+    }
+
+    #[test]
+    fn tabs_other_than_the_shown_one_are_found_where_they_are_drawn() {
+        let drawn = DrawnTabs::default();
+        let mut buf = Buffer::empty(Rect::new(0, 0, 20, 2));
+        // " failed [waiting]": the first tab is left out.
+        tabs(["all", "failed", "waiting"], 2, true, &drawn, Rect::new(2, 1, 18, 1), &mut buf);
+        let at = |x, y| drawn.at(Position { x, y });
+        assert_eq!((at(2, 1), at(9, 1), at(10, 1)), (Some(1), Some(1), None));
+        assert_eq!((at(1, 1), at(2, 0), at(19, 1)), (None, None, None));
     }
 }

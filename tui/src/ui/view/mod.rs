@@ -65,6 +65,7 @@ pub(crate) fn draw(app: &App, buf: &mut Buffer) -> Option<Position> {
     let cursor = if fits(area.as_size()) {
         draw_page(app, area, buf)
     } else {
+        app.world.tabs.clear();
         too_small(area, buf);
         None
     };
@@ -75,6 +76,7 @@ pub(crate) fn draw(app: &App, buf: &mut Buffer) -> Option<Position> {
 fn draw_page(app: &App, area: Rect, buf: &mut Buffer) -> Option<Position> {
     // Only a screen that has two panes draws this line.
     app.world.divider.set(Rect::ZERO);
+    app.world.tabs.clear();
     let row = |y: u16| Rect { y, height: 1, ..area };
     tabs(app, row(area.y), buf);
     let mut body = Rect { y: area.y + 1, height: area.height - 3, ..area };

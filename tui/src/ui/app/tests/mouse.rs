@@ -232,3 +232,68 @@ fn dragging_moves_the_line_between_the_panes_and_the_position_is_saved() {
     again.app.recall(&SavedState { pane_share: Some(u16::MAX), ..SavedState::default() });
     assert_eq!(divider(&again), 96);
 }
+
+#[test]
+fn a_click_on_a_tab_of_a_list_shows_it_and_gives_the_list_the_focus() {
+    let mut screen = TestScreen::loaded(120, 40);
+    open_deliveries(&mut screen);
+    screen.keys("m\n");
+    assert_eq!(screen.app.screen().right_has_focus(), Some(true));
+    screen.take_requests();
+    click(&mut screen, " failed ");
+    assert!(screen.text().contains("[failed]"), "{}", screen.text());
+    assert_eq!(screen.app.screen().right_has_focus(), Some(false));
+    let is_failed = |request: &Request| matches!(request, Request::Deliveries { status: "failure", .. });
+    assert!(screen.take_requests().iter().any(is_failed));
+    // A click on the shown tab requests nothing.
+    screen.advance(Duration::from_millis(500));
+    click(&mut screen, "[failed]");
+    assert!(!screen.take_requests().iter().any(is_failed), "{}", screen.text());
+}
+
+#[test]
+fn a_click_on_a_tab_of_a_pane_shows_it_and_gives_the_pane_the_focus() {
+    let mut screen = TestScreen::loaded(120, 40);
+    open_organizations(&mut screen);
+    screen.rest_cursor();
+    screen.keys("m");
+    click(&mut screen, " Members ");
+    assert!(screen.text().contains("[Members]"), "{}", screen.text());
+    assert_eq!(screen.app.screen().right_has_focus(), Some(true));
+    click(&mut screen, " Repositories ");
+    assert!(screen.text().contains("[Repositories]"), "{}", screen.text());
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys("m");
+    click(&mut screen, " Files ");
+    assert!(screen.text().contains("[Files]"), "{}", screen.text());
+    assert_eq!(screen.app.screen().right_has_focus(), Some(true));
+}
+
+#[test]
+fn tabs_of_hooks_users_runs_and_logs_are_clicked() {
+    let mut screen = hooks_with_mouse(120, 40);
+    click(&mut screen, " default ");
+    assert!(screen.text().contains("[default "), "{}", screen.text());
+    let mut screen = TestScreen::loaded(120, 40);
+    open_users(&mut screen);
+    screen.keys("m");
+    click(&mut screen, "] keys");
+    assert!(screen.text().contains("] tokens"), "{}", screen.text());
+    screen.keys("8");
+    click(&mut screen, " failed ");
+    assert!(screen.text().contains("[failed]"), "{}", screen.text());
+    screen.keys("0");
+    click(&mut screen, " error ");
+    assert!(screen.text().contains("[error]"), "{}", screen.text());
+}
+
+#[test]
+fn a_question_covers_the_tabs() {
+    let mut screen = hooks_with_mouse(120, 40);
+    let (x, y) = position(&screen, " default ");
+    screen.keys("D");
+    screen.advance(Duration::from_secs(1));
+    screen.send(Msg::Mouse(Mouse::Click { x, y }));
+    assert_eq!(screen.app.layers.len(), 1);
+    assert!(!screen.text().contains("[default "), "{}", screen.text());
+}

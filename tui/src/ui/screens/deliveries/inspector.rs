@@ -16,6 +16,7 @@ use crate::{
         times::Clock,
         view::{Role, fit_left, rule, text, width, wrapped},
         words,
+        world::World,
     },
 };
 
@@ -96,9 +97,13 @@ impl Inspector {
         match action {
             Action::Wrap => self.no_wrap = !self.no_wrap,
             Action::Hex => self.as_hex = !self.as_hex,
-            Action::NextPart | Action::PreviousPart => {
-                let by = if action == Action::NextPart { 1 } else { PARTS.len() - 1 };
-                self.part = (self.part + by) % PARTS.len();
+            Action::NextPart | Action::PreviousPart | Action::Part(_) => {
+                let part = match action {
+                    Action::Part(at) => at,
+                    Action::NextPart => self.part + 1,
+                    _ => self.part + PARTS.len() - 1,
+                };
+                self.part = part % PARTS.len();
                 self.scroll.restart();
             }
             action => {
@@ -162,7 +167,7 @@ impl Inspector {
         self.scroll.status(&self.lines(self.scroll.cells(), clock))
     }
 
-    pub(super) fn draw(&self, focused: bool, clock: &Clock, area: Rect, buf: &mut Buffer) {
+    pub(super) fn draw(&self, focused: bool, world: &World, area: Rect, buf: &mut Buffer) {
         if area.height < 4 {
             return;
         }
@@ -178,9 +183,9 @@ impl Inspector {
         let full = title(&delivery.guid);
         let short = || title(delivery.guid.split('-').next().unwrap_or_default());
         text(buf, row(0), &if width(&full) <= area.width { full } else { short() }, Role::Title);
-        let left = panes::tabs(PARTS, self.part, focused, row(1), buf);
+        let left = panes::tabs(PARTS, self.part, focused, &world.tabs, row(1), buf);
         let (answer, role) = outcome(delivery);
-        let lines = self.lines(area.width, clock);
+        let lines = self.lines(area.width, &world.clock);
         // A tab that shows the error in red has no other red text about it.
         let is_red_below = lines.iter().any(|(role, _)| *role == Role::Error);
         if left.width > width(&answer) {

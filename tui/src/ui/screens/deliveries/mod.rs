@@ -155,7 +155,7 @@ impl Deliveries {
     fn pane(&self, world: &World, area: Rect, buf: &mut Buffer) {
         let row = Rect { height: area.height.min(1), ..area };
         match self.rows.list.current() {
-            Some(one) if self.inspector.shows(&one.guid) => self.inspector.draw(self.reading, &world.clock, area, buf),
+            Some(one) if self.inspector.shows(&one.guid) => self.inspector.draw(self.reading, world, area, buf),
             Some(one) => {
                 text(buf, row, &format!("{} …", one.guid), Role::Muted);
             }
@@ -166,8 +166,8 @@ impl Deliveries {
         }
     }
 
-    fn parts(&self, area: Rect, buf: &mut Buffer) {
-        let left = panes::tabs(STATES.iter().map(|(state, _)| state), self.state, true, area, buf);
+    fn parts(&self, world: &World, area: Rect, buf: &mut Buffer) {
+        let left = panes::tabs(STATES.iter().map(|(state, _)| state), self.state, true, &world.tabs, area, buf);
         let hook = self.hook.map_or_else(|| "any".to_owned(), |hook| hook.to_string());
         let event = if self.event.is_empty() { "any" } else { &self.event };
         let reason = if self.reason.is_empty() { String::new() } else { format!("   reason: {}", self.reason) };
@@ -258,9 +258,13 @@ impl Screen for Deliveries {
                     self.choose(None, env);
                 }
             }
-            Action::NextPart | Action::PreviousPart if !self.reading => {
-                let by = if action == Action::NextPart { 1 } else { STATES.len() - 1 };
-                self.state = (self.state + by) % STATES.len();
+            Action::NextPart | Action::PreviousPart | Action::Part(_) if !self.reading => {
+                let state = match action {
+                    Action::Part(at) => at,
+                    Action::NextPart => self.state + 1,
+                    _ => self.state + STATES.len() - 1,
+                };
+                self.state = state % STATES.len();
                 self.start_over(env);
             }
             action if self.reading => {
@@ -377,7 +381,7 @@ impl Screen for Deliveries {
         if self.reading && !world.split() {
             return self.pane(world, area, buf);
         }
-        self.parts(area, buf);
+        self.parts(world, area, buf);
         let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
         let empty: &[&str] = &["No deliveries.", "", "Deliveries appear when an event matches a hook.", "3   hooks"];
         let options = TableOptions { what: "deliveries", empty, focused: !self.reading };

@@ -80,6 +80,14 @@ impl DeliveryGroups {
         true
     }
 
+    /// Shows the groups of another grouping.
+    fn regroup(&mut self, by: usize, env: &mut Env) {
+        self.by = by % GROUPINGS.len();
+        self.rows.stop(env);
+        self.rows.empty();
+        self.refresh(env);
+    }
+
     fn is_by_host(&self) -> bool {
         GROUPINGS[self.by].1 == HOST
     }
@@ -221,13 +229,9 @@ impl Screen for DeliveryGroups {
         match action {
             Action::Open => self.open(env),
             Action::Recover => self.redeliver(env),
-            Action::NextPart | Action::PreviousPart => {
-                let step = if action == Action::NextPart { 1 } else { GROUPINGS.len() - 1 };
-                self.by = (self.by + step) % GROUPINGS.len();
-                self.rows.stop(env);
-                self.rows.empty();
-                self.refresh(env);
-            }
+            Action::NextPart => self.regroup(self.by + 1, env),
+            Action::PreviousPart => self.regroup(self.by + GROUPINGS.len() - 1, env),
+            Action::Part(at) => self.regroup(at, env),
             Action::NextSpan => {
                 self.span = self.span.next();
                 if let Some(earlier) = self.pending.take() {
@@ -308,7 +312,7 @@ impl Screen for DeliveryGroups {
     }
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
-        panes::tabs(GROUPINGS.iter().map(|(name, _)| name), self.by, true, area, buf);
+        panes::tabs(GROUPINGS.iter().map(|(name, _)| name), self.by, true, &world.tabs, area, buf);
         let area = below(area, 1);
         let empty: &[&str] = &["No deliveries.", "", "Deliveries appear when an event matches a hook."];
         let options = TableOptions { what: "groups of deliveries", empty, focused: true };

@@ -113,9 +113,9 @@ impl Hooks {
         self.counts = KINDS.map(|kind| all.iter().filter(|hook| hook_rows::is_of(hook, kind)).count());
     }
 
-    fn show_kind(&mut self, by: usize) {
+    fn show_kind(&mut self, kind: usize) {
         if self.owner == HookOwner::Any {
-            self.kind = (self.kind + by) % KINDS.len();
+            self.kind = kind % KINDS.len();
             self.feed.list.replace(self.of_kind(&self.all.clone()));
         }
     }
@@ -141,13 +141,13 @@ impl Hooks {
         }
     }
 
-    fn parts(&self, area: Rect, buf: &mut Buffer) {
+    fn parts(&self, world: &World, area: Rect, buf: &mut Buffer) {
         if let HookOwner::Repository(path) = &self.owner {
             text(buf, area, &format!(" hooks of {path}   Esc shows all hooks"), Role::Title);
             return;
         }
         let counted = KINDS.iter().zip(self.counts).map(|(kind, count)| format!("{kind} {count}"));
-        panes::tabs(counted, self.kind, true, area, buf);
+        panes::tabs(counted, self.kind, true, &world.tabs, area, buf);
     }
 }
 
@@ -214,8 +214,9 @@ impl Screen for Hooks {
             Action::Recover => self.recover(env),
             Action::Delete => self.delete(env),
             Action::Copy => self.copy(env),
-            Action::NextPart => self.show_kind(1),
-            Action::PreviousPart => self.show_kind(KINDS.len() - 1),
+            Action::NextPart => self.show_kind(self.kind + 1),
+            Action::PreviousPart => self.show_kind(self.kind + KINDS.len() - 1),
+            Action::Part(at) => self.show_kind(at),
             Action::Back => {
                 if self.feed.clear_one(env) {
                     return true;
@@ -266,7 +267,7 @@ impl Screen for Hooks {
     }
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
-        self.parts(area, buf);
+        self.parts(world, area, buf);
         let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
         let empty: &[&str] = &[
             "No hooks yet.",

@@ -192,6 +192,7 @@ impl Screen for DaemonLog {
             Action::NextPart | Action::PreviousPart => {
                 self.choose(self.level.beside(action == Action::NextPart), env);
             }
+            Action::Part(at) => self.choose(LogLevel::ALL.get(at).copied().unwrap_or(self.level), env),
             Action::OwnRequests => self.toggle_own(env),
             Action::Follow => {
                 self.follows = !self.follows;
@@ -252,7 +253,7 @@ impl Screen for DaemonLog {
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
         let row = Rect { height: area.height.min(1), ..area };
-        let rest = panes::tabs(LogLevel::ALL.map(LogLevel::word), self.level as usize, true, row, buf);
+        let rest = panes::tabs(LogLevel::ALL.map(LogLevel::word), self.level as usize, true, &world.tabs, row, buf);
         let mode = match (world.paused, self.follows) {
             (true, _) => "paused",
             (false, true) => "follow",

@@ -207,12 +207,11 @@ impl Organizations {
     }
 
     /// Shows another tab of the organization or of the opened team.
-    fn turn(&mut self, by: usize, env: &mut Env) {
+    fn turn(&mut self, tab: OrganizationTab, env: &mut Env) {
         if !self.in_pane && !env.world.split() {
             return env.notify("Enter opens the organization; its teams, members and repositories are there");
         }
-        let next = self.tab().step(by);
-        *(if self.team.is_some() { &mut self.team_tab } else { &mut self.tab }) = next;
+        *(if self.team.is_some() { &mut self.team_tab } else { &mut self.tab }) = tab;
         self.request_pane(true, env);
     }
 
@@ -244,6 +243,10 @@ impl Screen for Organizations {
         vec![own, Scope::List, Scope::Moves, Scope::Everywhere]
     }
 
+    fn right_has_focus(&self) -> Option<bool> {
+        Some(self.in_pane)
+    }
+
     fn list(&self) -> Option<&dyn ListView> {
         if self.in_pane { self.pane_list() } else { Some(&self.rows) }
     }
@@ -272,8 +275,9 @@ impl Screen for Organizations {
             Action::Open if !self.in_pane => self.focus_pane(true, env),
             action if self.change_organization(action, env) => {}
             Action::OtherPane => self.focus_pane(!self.in_pane, env),
-            Action::NextPart => self.turn(1, env),
-            Action::PreviousPart => self.turn(2, env),
+            Action::NextPart => self.turn(self.tab().step(1), env),
+            Action::PreviousPart => self.turn(self.tab().step(2), env),
+            Action::Part(at) => self.turn(self.tab().row().get(at).copied().unwrap_or(self.tab()), env),
             Action::Back => self.back(env),
             action if self.change(action, env) => {}
             action if self.in_pane => return self.pane_list_mut().is_some_and(|list| list.act(action)),

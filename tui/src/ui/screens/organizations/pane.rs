@@ -77,7 +77,7 @@ pub(super) fn draw(screen: &Organizations, world: &World, area: Rect, buf: &mut 
     let tab = if is_current { screen.tab() } else { screen.tab };
     let tabs = tab.row();
     let shown = tabs.iter().position(|one| *one == tab).unwrap_or(0);
-    panes::tabs(tabs.map(OrganizationTab::word), shown, screen.in_pane, row(1), buf);
+    panes::tabs(tabs.map(OrganizationTab::word), shown, screen.in_pane, &world.tabs, row(1), buf);
     rule(buf, row(2), "");
     if !is_current {
         return;

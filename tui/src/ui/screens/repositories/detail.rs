@@ -196,9 +196,14 @@ impl Detail {
         }
     }
 
+    /// Shows the next tab, the previous one, or the one with an index.
     pub(super) fn turn(&mut self, action: Action, env: &mut Env) {
         self.management.stop_opening(env);
-        self.tab = self.tab.step(if action == Action::NextPart { 1 } else { RepositoryTab::ALL.len() - 1 });
+        self.tab = match action {
+            Action::Part(at) => RepositoryTab::ALL.get(at).copied().unwrap_or(self.tab),
+            Action::NextPart => self.tab.step(1),
+            _ => self.tab.step(RepositoryTab::ALL.len() - 1),
+        };
     }
 
     /// Opens the row under the cursor: here, or on its own screen. A branch or tag shows its files.

@@ -243,7 +243,7 @@ impl Screen for Repositories {
             Action::Open if self.in_detail => self.detail.open(env),
             Action::Open if self.here().is_some() => self.in_detail = true,
             Action::OtherPane if env.world.split() || self.in_detail => self.in_detail = !self.in_detail,
-            Action::NextPart | Action::PreviousPart if self.in_detail || env.world.split() => {
+            Action::NextPart | Action::PreviousPart | Action::Part(_) if self.in_detail || env.world.split() => {
                 self.detail.turn(action, env);
             }
             Action::NextPart | Action::PreviousPart => env.notify("Enter opens the repository; its parts are there"),

@@ -34,7 +34,7 @@ pub(super) fn draw(screen: &Repositories, focused: bool, world: &World, area: Re
     let count = if row(1).width < COUNT_FROM { "" } else { many.as_str() };
     let used = if count.is_empty() { 0 } else { width(count) + 2 };
     let left = Rect { width: row(1).width.saturating_sub(used), ..row(1) };
-    panes::tabs(RepositoryTab::ALL.map(RepositoryTab::word), shown, focused, left, buf);
+    panes::tabs(RepositoryTab::ALL.map(RepositoryTab::word), shown, focused, &world.tabs, left, buf);
     fit_left(buf, row(1), count, Role::Muted);
     rule(buf, row(2), "");
     let below = Rect { y: area.y + 3, height: area.height - 3, ..area };

@@ -265,6 +265,10 @@ impl Screen for Runs {
                 let tab = self.tab.beside(action == Action::NextPart);
                 self.choose(self.of.clone(), tab, env);
             }
+            Action::Part(at) => {
+                let tab = RunTab::ALL.get(at).copied().unwrap_or(self.tab);
+                self.choose(self.of.clone(), tab, env);
+            }
             Action::CancelRun => self.cancel(env),
             Action::Artifacts => self.show_artifacts(env),
             Action::Copy if !self.in_parts => self.copy(env),
@@ -327,7 +331,7 @@ impl Screen for Runs {
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
         let row = Rect { height: area.height.min(1), ..area };
-        let rest = panes::tabs(RunTab::ALL.map(RunTab::word), self.tab as usize, !self.in_parts, row, buf);
+        let rest = panes::tabs(RunTab::ALL.map(RunTab::word), self.tab as usize, !self.in_parts, &world.tabs, row, buf);
         let of = self.of.as_ref().map_or_else(|| "all repositories".to_owned(), ToString::to_string);
         fit_left(buf, rest, &of, Role::Muted);
         let area = below(area, 1);

@@ -138,6 +138,9 @@ impl Users {
             UserPart::Keys => ("keys", "] tokens"),
         };
         let used = fit_left(buf, area, other, Role::Muted);
+        let place = Rect { x: area.right().saturating_sub(used), width: used, height: area.height.min(1), ..area };
+        // The index is only that of a tab: there are two lists, and a click shows the other one.
+        world.tabs.add(place, usize::from(self.part == UserPart::Tokens));
         let room = area.width.saturating_sub(used + 1);
         text(buf, Rect { width: room, ..area }, &format!(" {what} of {login}"), Role::Title);
         if self.part_of.as_ref() != Some(login) {
@@ -195,7 +198,7 @@ impl Screen for Users {
         match action {
             Action::Open if !self.in_part => self.focus_part(true, env),
             Action::OtherPane => self.focus_part(!self.in_part, env),
-            Action::NextPart | Action::PreviousPart => self.turn(env),
+            Action::NextPart | Action::PreviousPart | Action::Part(_) => self.turn(env),
             Action::Back if self.in_part => {
                 if !self.part_list_mut().clear_one(env) {
                     self.focus_part(false, env);
