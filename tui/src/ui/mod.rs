@@ -7,6 +7,7 @@ mod app;
 mod bulk;
 mod caps;
 mod copy;
+mod editor;
 mod form;
 mod frame_rate;
 mod key;
@@ -77,6 +78,7 @@ pub(crate) fn typed() -> Vec<(String, &'static str)> {
 /// Exits at once with the exit code of a signal, without writing to the terminal.
 fn exit_for_signal(signal: u8) -> ! {
     term::abandon();
+    editor::abandon();
     // The thread that ends the program in the normal way no longer responds.
     std::process::exit(i32::from(128 + signal));
 }

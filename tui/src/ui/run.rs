@@ -16,7 +16,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::{
     app::{App, Effect, Msg},
-    copy,
+    copy, editor,
     frame_rate::FrameRate,
     net, pager,
     saved_state::{self, SavedState},
@@ -77,9 +77,9 @@ pub(super) fn run(global: &Global, settings: Settings, problems: &[ConfigProblem
                     let _ = saved_state.as_deref().map(|path| app.saved_state().save(path));
                     return Ok(ExitCode::from(code));
                 }
-                Effect::Page(text) => {
-                    let shown = page(&mut terminal, &mut input_pause, &text)?;
-                    todo.extend(app.update(Msg::Paged(shown), started.elapsed(), clock::now()));
+                effect @ (Effect::Page(_) | Effect::Edit(..)) => {
+                    let ended = run_program(effect, &mut terminal, &mut input_pause)?;
+                    todo.extend(app.update(ended, started.elapsed(), clock::now()));
                 }
                 Effect::Suspend => kept.extend(suspend(&mut terminal, &inbox)?),
                 Effect::Sync(known) => terminal.backend_mut().sync(known),
@@ -191,7 +191,14 @@ fn carry_out(
         Effect::Mouse(on) => term::mouse(on)?,
         Effect::Bell if options.bell => term::bell()?,
         Effect::Repaint => repaint(terminal)?,
-        Effect::Bell | Effect::Page(_) | Effect::Suspend | Effect::Sync(_) | Effect::Redetect | Effect::Quit(_) => {}
+        // The loop carries out the others.
+        Effect::Bell
+        | Effect::Page(_)
+        | Effect::Edit(..)
+        | Effect::Suspend
+        | Effect::Sync(_)
+        | Effect::Redetect
+        | Effect::Quit(_) => {}
     }
     Ok(())
 }
@@ -214,14 +221,19 @@ fn suspend(terminal: &mut Screen, inbox: &Receiver<Msg>) -> io::Result<Vec<Msg>>
     Ok(kept)
 }
 
-/// Shows a text in the user's pager on this terminal. Returns whether that worked.
-fn page(terminal: &mut Screen, input_pause: &mut term::InputPause, text: &str) -> io::Result<Result<(), String>> {
+/// Runs the user's pager or editor on this terminal. Returns the message about its end.
+fn run_program(effect: Effect, terminal: &mut Screen, input_pause: &mut term::InputPause) -> io::Result<Msg> {
     term::release();
-    // While the pager has the terminal, signals from keys are meant for it.
-    let shown = input_pause.during(|| net::ignoring_interrupts(|| pager::show(&pager::command(variable), text)))?;
+    let run = || match effect {
+        Effect::Page(text) => Msg::Paged(pager::show(&pager::command(variable), &text)),
+        Effect::Edit(layer, text) => Msg::Edited(layer, editor::edit(&editor::command(variable), &text)),
+        _ => Msg::Tick,
+    };
+    // While the program has the terminal, signals from keys are meant for it.
+    let ended = input_pause.during(|| net::ignoring_interrupts(run))?;
     term::acquire()?;
     repaint(terminal)?;
-    Ok(shown)
+    Ok(ended)
 }
 
 fn repaint(terminal: &mut Screen) -> io::Result<()> {

@@ -4,6 +4,7 @@
 
 use super::{App, Effect, RequestOwner};
 use crate::ui::{
+    layer::{Layer, LayerId},
     redacted::Redacted,
     screens::ScreenId,
     world::{Cmd, Tone},
@@ -72,6 +73,15 @@ impl App {
                     self.effects.push(Effect::Copy(text));
                 }
             }
+        }
+    }
+    /// Passes the text of the editor to the form that opened it.
+    pub(super) fn take_edited(&mut self, id: LayerId, edited: Result<Redacted, String>) {
+        let open = self.layers.iter_mut().find(|open| open.id == id).map(|open| &mut open.layer);
+        match (edited, open) {
+            (Ok(text), Some(Layer::Form(form))) => form.take_edited(text),
+            (Ok(_), _) => {}
+            (Err(why), _) => self.notify(Tone::Error, why),
         }
     }
 }

@@ -146,6 +146,7 @@ impl App {
                     form.check_started(name, request, ticket);
                 }
             }
+            Step::Edit(text) => self.effects.push(Effect::Edit(id, text)),
             Step::Submit(request) => {
                 let (ticket, now) = (self.send(opener, request), self.world.now);
                 if let Some(Layer::Form(form)) = self.top_layer_mut() {

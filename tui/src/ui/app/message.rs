@@ -5,6 +5,7 @@ use ratatui::layout::Size;
 use super::Mouse;
 use crate::ui::{
     key::Key,
+    layer::LayerId,
     net::{Answer, ExpectedRepository, Problem, Reconnect, Request, Ticket},
     redacted::Redacted,
 };
@@ -17,6 +18,8 @@ pub(crate) enum Msg {
     Mouse(Mouse),
     /// The pager ended, or could not be started.
     Paged(Result<(), String>),
+    /// The editor ended: the layer that opened it, and the text of the file.
+    Edited(LayerId, Result<Redacted, String>),
     /// Whether the terminal supports synchronized output.
     Sync(bool),
     /// The connection to the terminal has become slow, or fast again.
@@ -50,6 +53,8 @@ pub(crate) enum Effect {
     Copy(Redacted),
     /// Show a text in the user's pager.
     Page(String),
+    /// Open a text of this layer in the user's editor.
+    Edit(LayerId, Redacted),
     /// Turn mouse reports of the terminal on or off.
     Mouse(bool),
     Bell,

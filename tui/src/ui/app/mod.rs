@@ -199,6 +199,7 @@ impl App {
                 }
                 self.refresh();
             }
+            Msg::Edited(layer, edited) => self.take_edited(layer, edited),
             Msg::Sync(known) => self.effects.push(Effect::Sync(known)),
             Msg::Slow(slow) => self.world.slow = slow,
             Msg::Warning(text) => self.notify(Tone::Error, text),

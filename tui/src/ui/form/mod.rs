@@ -4,6 +4,7 @@
 //! every error, and secrets are never shown.
 
 mod draw;
+mod editor;
 mod field;
 mod merge;
 mod multi_select;
@@ -17,6 +18,7 @@ use super::{
     key::Key,
     layer::{Confirm, Layer, Step},
     net::{Problem, Ticket},
+    redacted::Redacted,
     screens::{FormAction, FormKind},
     world::{Cmd, Tone, World},
 };
@@ -40,6 +42,8 @@ pub(crate) struct Form {
     base: Option<Base>,
     /// The error above the fields.
     refusal: Option<String>,
+    /// The text from the editor.
+    edited: Option<Redacted>,
     /// The pending request.
     pub(crate) ticket: Option<Ticket>,
     /// When the request was sent.
@@ -62,6 +66,7 @@ impl Form {
             lost: false,
             base: None,
             refusal: None,
+            edited: None,
             ticket: None,
             waits_since: Duration::ZERO,
             changed: false,
@@ -127,6 +132,11 @@ impl Form {
         {
             self.changed = true;
             return Step::Stay;
+        }
+        if key == Key::Ctrl(editor::EDITOR)
+            && let Some(step) = self.open_editor(world)
+        {
+            return step;
         }
         let (cancel, last) = (self.fields.len(), self.fields.len() + self.verbs.len());
         if let Some(field) = self.fields.get_mut(self.focus)
@@ -308,6 +318,9 @@ impl Form {
         }
         if self.fields.get(self.focus).is_some_and(|field| field.theirs.is_some()) {
             return &[("C-t", "take theirs"), ("C-o", "keep yours"), ("Tab", "next"), ("Esc", "cancel")];
+        }
+        if self.kind.text_to_edit(self).is_some() {
+            return &[("C-x", "editor"), ("Tab", "next"), ("S-Tab", "back"), ("C-s", "submit"), ("Esc", "cancel")];
         }
         &[("Tab", "next"), ("S-Tab", "back"), ("Space", "toggle"), ("C-s", "submit"), ("Esc", "cancel")]
     }

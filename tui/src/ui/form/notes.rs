@@ -47,6 +47,12 @@ impl Form {
         self.notes.push(Note { name, request: Some(request), ticket: Some(ticket), result: None });
     }
 
+    /// Shows a text below all fields, and whether it is good news.
+    pub(super) fn report(&mut self, (good, text): (bool, String)) {
+        self.forget_note("");
+        self.notes.push(Note { name: "", request: None, ticket: None, result: Some((good, text)) });
+    }
+
     /// Handles the response to a check. Returns whether it belongs to this form.
     pub(crate) fn check_answered(&mut self, ticket: Ticket, result: &Result<Answer, Problem>) -> bool {
         let Some(note) = self.notes.iter_mut().find(|note| note.ticket == Some(ticket)) else { return false };

@@ -29,6 +29,7 @@ use super::{
     key::Key,
     keymap::Binding,
     net::{ExpectedRepository, Request, Ticket},
+    redacted::Redacted,
     screens::Selection,
     world::{Cmd, World},
 };
@@ -70,6 +71,8 @@ pub(crate) enum Step {
     CheckField(&'static str, Request),
     /// Send a request and stay open until the response arrives.
     Submit(Request),
+    /// Open a text in the user's editor and stay open.
+    Edit(Redacted),
 }
 
 /// A layer over the screen.

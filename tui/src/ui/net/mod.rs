@@ -58,7 +58,7 @@ pub(crate) use self::{
     logs::OwnRequests,
     management::{Collaborator, ManagementRequest},
     organizations::{OrganizationKey, OrganizationMember, OrganizationRequest, TeamKey},
-    replays::ReplayRequest,
+    replays::{ReplayRequest, read_payload},
     request::Request,
     series::{ResultsSpan, SeriesSpan},
 };

@@ -22,25 +22,27 @@ pub(crate) struct ReplayRequest {
     pub(crate) target: Option<Redacted>,
     /// Signs the request to another receiver.
     pub(crate) secret: Option<Redacted>,
-    /// `None`: the stored payload.
+    /// `None`: `payload`.
     pub(crate) payload_file: Option<PathBuf>,
+    /// The payload from the editor; `None`: the stored one.
+    pub(crate) payload: Option<Redacted>,
 }
 
 /// Sends a replay.
 pub(super) async fn answer(client: &Client, replay: ReplayRequest) -> Result<Answer, Failure> {
-    let payload = match replay.payload_file {
-        Some(file) => Some(blocking::run(move || read(&file)).await?),
-        None => None,
-    };
     let text = |secret: Option<Redacted>| secret.map(|Redacted(text)| text);
+    let payload = match replay.payload_file {
+        Some(file) => Some(blocking::run(move || read_payload(&file)).await?),
+        None => text(replay.payload),
+    };
     let request = ReplayDelivery { url: text(replay.target), secret: text(replay.secret), payload };
     let doing = format!("replaying delivery {}", replay.guid);
     let replayed = client.replay(&replay.guid, &request).await.map_err(Failure::call(doing))?;
     Ok(Answer::Replayed(Box::new(replayed)))
 }
 
-/// Reads a regular file. Others, such as pipes, could block forever.
-fn read(file: &Path) -> Result<String, Failure> {
+/// Reads a payload from a regular file. Others, such as pipes, could block forever.
+pub(crate) fn read_payload(file: &Path) -> Result<String, Failure> {
     let doing = || format!("reading {}", file.display());
     let about = std::fs::metadata(file).map_err(|source| Failure::io(doing(), source))?;
     if !about.is_file() {
@@ -67,10 +69,10 @@ mod tests {
             std::fs::write(&path, content).unwrap();
             path
         };
-        assert_eq!(read(&write("good", b"{}")).unwrap(), "{}");
+        assert_eq!(read_payload(&write("good", b"{}")).unwrap(), "{}");
         for bad in [write("binary", b"\xff\xfe"), write("large", &vec![b' '; (1 << 20) + 1]), dir.path().to_owned()] {
-            assert!(read(&bad).is_err(), "{}", bad.display());
+            assert!(read_payload(&bad).is_err(), "{}", bad.display());
         }
-        assert!(read(&dir.path().join("missing")).is_err());
+        assert!(read_payload(&dir.path().join("missing")).is_err());
     }
 }

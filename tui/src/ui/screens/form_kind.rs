@@ -19,6 +19,7 @@ use super::{
 use crate::ui::{
     form::Form,
     net::{Answer, OrganizationKey, OrganizationRequest, Reconnect, Request, TeamKey},
+    redacted::Redacted,
 };
 
 /// What a submitted form does.
@@ -143,6 +144,22 @@ impl FormKind {
             Self::Migrate => repo_form::hides(form, name),
             Self::CreateTeam(_) | Self::EditTeam(..) => team_form::hides(form, name),
             _ => false,
+        }
+    }
+
+    /// Returns a text for the user's editor, and the name of the field for a file that the edited text replaces.
+    pub(crate) fn text_to_edit<'a>(&'a self, form: &Form) -> Option<(&'static str, &'a Redacted)> {
+        match self {
+            Self::Replay(source) => replay::text_to_edit(source, form),
+            _ => None,
+        }
+    }
+
+    /// Returns why a text from the editor cannot be sent.
+    pub(crate) fn bad_text(&self, text: &str) -> Option<String> {
+        match self {
+            Self::Replay(_) => replay::bad_payload(text),
+            _ => None,
         }
     }
 

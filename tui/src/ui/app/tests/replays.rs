@@ -3,7 +3,11 @@
 use farrier_common::api::ReplayedDelivery;
 
 use super::prelude::*;
-use crate::ui::net::{ProblemKind, ReplayRequest};
+use crate::ui::{
+    layer::LayerId,
+    net::{ProblemKind, ReplayRequest},
+    redacted::Redacted,
+};
 
 fn is_replay(request: &Request) -> bool {
     matches!(request, Request::Replay(_))
@@ -88,6 +92,105 @@ fn an_edited_payload_names_its_file_and_the_signature() {
     confirm(&mut screen);
     let replay = requested(&mut screen);
     assert_eq!((replay.target, replay.payload_file), (None, Some("/tmp/payload.json".into())));
+}
+
+/// Opens the form for an edited payload.
+fn editing() -> TestScreen {
+    let mut screen = TestScreen::loaded(120, 40);
+    open_delivery(&mut screen);
+    screen.keys("E");
+    screen
+}
+
+/// Presses the key for the editor. Returns the layer that opens it, and the text.
+#[track_caller]
+fn open_editor(screen: &mut TestScreen) -> (LayerId, String) {
+    screen.effects.clear();
+    screen.press(Key::Ctrl('x'));
+    let opened = screen.effects.iter().find_map(|effect| match effect {
+        Effect::Edit(layer, text) => Some((*layer, text.0.clone())),
+        _ => None,
+    });
+    opened.expect("the editor is opened")
+}
+
+fn end_editor(screen: &mut TestScreen, layer: LayerId, text: &str) {
+    screen.send(Msg::Edited(layer, Ok(Redacted(text.into()))));
+}
+
+#[test]
+fn the_stored_payload_is_edited_in_the_editor_and_sent() {
+    let mut screen = editing();
+    let (layer, text) = open_editor(&mut screen);
+    assert!(serde_json::from_str::<serde_json::Value>(&text).unwrap().is_object(), "{text}");
+    end_editor(&mut screen, layer, "{\"ref\": \"edited\"}\n");
+    assert!(screen.text().contains("18 B from the editor"), "{}", screen.text());
+    screen.take_requests();
+    screen.press(Key::Ctrl('s'));
+    assert!(screen.text().contains("Payload: edited, 18 B."), "{}", screen.text());
+    confirm(&mut screen);
+    let replay = requested(&mut screen);
+    assert_eq!((replay.payload_file.as_deref(), replay.payload.as_deref()), (None, Some("{\"ref\": \"edited\"}\n")));
+    assert!(!format!("{replay:?}").contains("edited\\\""), "{replay:?}");
+}
+
+#[test]
+fn a_text_that_is_no_json_object_is_kept_and_not_sent() {
+    let mut screen = editing();
+    for (text, why) in [("{\"a\": ", "not JSON at line 1"), ("[]", "not a JSON object")] {
+        let (layer, _) = open_editor(&mut screen);
+        end_editor(&mut screen, layer, text);
+        assert!(screen.text().contains(why), "{}", screen.text());
+        screen.press(Key::Ctrl('s'));
+        assert_eq!(screen.app.layers.len(), 1, "no question is asked: {}", screen.text());
+        assert_eq!(open_editor(&mut screen).1, text, "the text can be corrected");
+    }
+    let (layer, _) = open_editor(&mut screen);
+    end_editor(&mut screen, layer, "{}");
+    screen.press(Key::Ctrl('s'));
+    assert_eq!(screen.app.layers.len(), 2, "{}", screen.text());
+}
+
+#[test]
+fn a_file_that_is_named_after_editing_is_sent() {
+    let mut screen = editing();
+    let (layer, _) = open_editor(&mut screen);
+    end_editor(&mut screen, layer, "{}");
+    paste(&mut screen, "payload.json");
+    screen.take_requests();
+    screen.press(Key::Ctrl('s'));
+    confirm(&mut screen);
+    let replay = requested(&mut screen);
+    assert_eq!((replay.payload_file, replay.payload), (Some("payload.json".into()), None));
+}
+
+#[test]
+fn a_failed_editor_is_reported_and_the_form_stays() {
+    let mut screen = editing();
+    let (layer, _) = open_editor(&mut screen);
+    screen.send(Msg::Edited(layer, Err("vi not found; set VISUAL or EDITOR to another program".into())));
+    let text = screen.text();
+    assert!(text.contains("vi not found") && text.contains("with an edited payload"), "{text}");
+    // A form that was closed meanwhile gets nothing.
+    screen.press(Key::Esc);
+    assert!(screen.app.layers.is_empty(), "{}", screen.text());
+    end_editor(&mut screen, layer, "{}");
+    assert!(screen.app.layers.is_empty());
+}
+
+#[test]
+fn the_editor_opens_neither_in_other_forms_nor_without_permission_to_change() {
+    let mut screen = TestScreen::loaded(120, 40);
+    open_delivery(&mut screen);
+    screen.keys("P");
+    screen.press(Key::Ctrl('x'));
+    let mut read_only = editing();
+    read_only.app.world.read_only = true;
+    read_only.press(Key::Ctrl('x'));
+    for screen in [&screen, &read_only] {
+        assert!(!screen.effects.iter().any(|effect| matches!(effect, Effect::Edit(..))));
+    }
+    assert!(read_only.text().contains("--read-only"), "{}", read_only.text());
 }
 
 #[test]

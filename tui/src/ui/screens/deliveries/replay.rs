@@ -6,7 +6,7 @@ use farrier_common::api::{DeliveryDetail, ReplayedDelivery};
 
 use super::short;
 use crate::{
-    output::clean_lines,
+    output::{clean_lines, human_bytes},
     ui::{
         form::{Field, Form},
         layer::{Layer, TextView},
@@ -31,6 +31,8 @@ pub(crate) struct ReplaySource {
     /// The URL of the last attempt, in which secrets are masked; empty without an attempt. The hook can have another
     /// one now.
     last_url: String,
+    /// The stored payload as text, for the editor.
+    payload: Redacted,
 }
 
 impl ReplaySource {
@@ -38,7 +40,11 @@ impl ReplaySource {
         let method = if detail.request.method.is_empty() { "POST" } else { &detail.request.method };
         let delivery = &detail.delivery;
         let (guid, last_url) = (delivery.guid.clone(), detail.url.clone());
-        Self { guid, method: method.to_owned(), hook: delivery.hook_id, last_url }
+        let stored = &detail.request.payload;
+        // A payload that has expired is null.
+        let text = if stored.is_null() { Ok("{}".to_owned()) } else { serde_json::to_string_pretty(stored) };
+        let payload = Redacted(text.unwrap_or_default() + "\n");
+        Self { guid, method: method.to_owned(), hook: delivery.hook_id, last_url, payload }
     }
 }
 
@@ -52,11 +58,30 @@ pub(super) fn form(source: ReplaySource) -> Form {
 /// Returns the form for a replay with an edited payload.
 pub(super) fn edit_form(source: ReplaySource) -> Form {
     let payload = Field::line(PAYLOAD, "Payload file", "")
-        .required()
-        .help("file with a JSON object; farrier delivery show ID --body > FILE saves a JSON body");
+        .help("file with a JSON object, or C-x to edit the stored payload with $VISUAL or $EDITOR");
     let url = Field::line(URL, "Other URL", "").checked(bad_url).help("empty: the URL of the hook");
     let title = format!("Replay {} with an edited payload", short(&source.guid));
     Form::new(title, "Replay", FormKind::Replay(Arc::new(source)), vec![payload, url, secret()])
+}
+
+/// Returns the stored payload and the field for a file, in the form for an edited payload.
+pub(in crate::ui::screens) fn text_to_edit<'a>(
+    source: &'a ReplaySource,
+    form: &Form,
+) -> Option<(&'static str, &'a Redacted)> {
+    form.field(PAYLOAD).map(|_| (PAYLOAD, &source.payload))
+}
+
+/// Returns why a text is not a payload.
+pub(in crate::ui::screens) fn bad_payload(text: &str) -> Option<String> {
+    match serde_json::from_str::<serde_json::Value>(text) {
+        Ok(serde_json::Value::Object(_)) => None,
+        Ok(_) => Some("the edited text is not a JSON object; C-x edits it again".to_owned()),
+        Err(error) => {
+            let (line, column) = (error.line(), error.column());
+            Some(format!("the edited text is not JSON at line {line}, column {column}; C-x edits it again"))
+        }
+    }
 }
 
 fn secret() -> Field {
@@ -80,7 +105,19 @@ pub(in crate::ui::screens) fn ask(source: &ReplaySource, form: &Form) -> Result<
         (Some(_), Some(_)) => "Signed with the typed secret.",
         (Some(_), None) => "Not signed.",
     };
-    let content = payload.map_or_else(|| "Payload: as stored.".to_owned(), |file| format!("Payload: {file}, edited."));
+    // The other form has no field for a file, and no text from the editor.
+    let edited = form.edited().filter(|_| payload.is_none());
+    let content = match (payload, edited) {
+        (Some(file), _) => format!("Payload: {file}, edited."),
+        (None, Some(text)) => match bad_payload(text) {
+            Some(why) => return Err((PAYLOAD, why)),
+            None => format!("Payload: edited, {}.", human_bytes(i64::try_from(text.len()).unwrap_or(i64::MAX))),
+        },
+        (None, None) if form.field(PAYLOAD).is_some() => {
+            return Err((PAYLOAD, "required: the name of a file, or C-x for the editor".to_owned()));
+        }
+        (None, None) => "Payload: as stored.".to_owned(),
+    };
     let shown = target.map_or_else(|| format!("to the URL of hook {}", source.hook), without_credentials);
     let mut lines = vec![format!("{} {shown}", source.method), content, signature.to_owned()];
     if target.is_none() && !source.last_url.is_empty() {
@@ -92,6 +129,7 @@ pub(in crate::ui::screens) fn ask(source: &ReplaySource, form: &Form) -> Result<
         target: target.map(|url| Redacted(url.to_owned())),
         secret: secret.map(|secret| Redacted(secret.to_owned())),
         payload_file: payload.map(PathBuf::from),
+        payload: edited.cloned(),
     };
     let request = Request::Replay(Box::new(request));
     Ok(FormAction::Ask { title: format!("Replay delivery {}", short(&source.guid)), lines, verb: "Replay", request })
