@@ -17,6 +17,8 @@ pub struct DeliveryFilter {
     pub event: String,
     /// Reason, as groups of deliveries have it.
     pub reason: String,
+    /// Host of the hook's current URL, as groups of deliveries have it.
+    pub host: String,
     /// Id of the hook.
     pub hook: Option<u64>,
     /// Id of the repository.
@@ -34,6 +36,7 @@ impl DeliveryFilter {
             ("status", &self.status),
             ("event", &self.event),
             ("reason", &self.reason),
+            ("host", &self.host),
             ("hook", &hook),
             ("repository_id", &repository),
             ("since", &self.since),

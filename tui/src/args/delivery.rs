@@ -86,6 +86,9 @@ pub(crate) struct FilterArgs {
     /// Only deliveries with this reason, as `delivery groups --by reason` prints it: timeout, "http 500", …
     #[arg(long, value_name = "REASON", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) reason: Option<String>,
+    /// Only deliveries of hooks with this host, as `delivery groups --by host` prints it
+    #[arg(long, value_name = "HOST", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) host: Option<String>,
     /// Only deliveries created since this time: 2030-01-02T03:04:05Z, 2030-01-02, or a duration ago such as 1h
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,

@@ -87,6 +87,7 @@ async fn query(filter: FilterArgs, client: &Client) -> Result<DeliveryFilter, Fa
         status: filter.status.or(failed).unwrap_or_default(),
         event: filter.event.unwrap_or_default(),
         reason: filter.reason.unwrap_or_default(),
+        host: filter.host.unwrap_or_default(),
         hook: filter.hook,
         repository,
         since: since.unwrap_or_default(),

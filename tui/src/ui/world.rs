@@ -18,7 +18,7 @@ use super::{
     layer::Layer,
     net::{Problem, ProblemKind, Reconnect, Request},
     redacted::Redacted,
-    screens::ScreenId,
+    screens::{GroupFilter, ScreenId},
     starter::Starter,
     times::Clock,
     transfers::Transfers,
@@ -240,8 +240,10 @@ pub(crate) enum Cmd {
     Deliveries(Option<u64>),
     /// Shows the deliveries of an event, or of all.
     DeliveriesOf(String),
-    /// Shows the deliveries of a hook, or with a reason.
-    DeliveriesOfGroup(Option<u64>, String),
+    /// Shows the deliveries of hooks with this host, or of all.
+    DeliveriesOfHost(String),
+    /// Shows the deliveries of a group.
+    DeliveriesOfGroup(GroupFilter),
     /// Registers the command that undoes the last change.
     Undo(Box<Cmd>),
     /// Shows one delivery of a hook.

@@ -2,7 +2,7 @@
 
 use farrier_proto::store::{Delivery, DeliveryState};
 
-use super::many;
+use super::{hosts::HostHooks, many};
 use crate::{
     model::delivery_failure,
     store::{
@@ -32,6 +32,9 @@ pub struct DeliveryFilter {
     pub event: String,
     /// Only deliveries with this reason, as [`delivery_failure::reason`] returns it; empty for all.
     pub reason: String,
+    /// Only deliveries of hooks whose current URL has this host, as [`crate::model::hook_config::host`] returns it; empty
+    /// for all. Deleted hooks have no host.
+    pub host: String,
     /// Only deliveries about this repository.
     pub repository: Option<u64>,
     /// Only deliveries created at or after this time, milliseconds since the epoch.
@@ -64,7 +67,8 @@ impl DeliverySelection {
 }
 
 impl DeliveryFilter {
-    fn passes(&self, row: &Delivery) -> bool {
+    /// Returns whether a delivery passes, apart from the host, which is that of its hook.
+    pub(super) fn passes(&self, row: &Delivery) -> bool {
         (self.states.is_empty() || self.states.contains(&row.state()))
             && (self.event.is_empty() || self.event == row.event)
             && (self.reason.is_empty() || self.reason == delivery_failure::reason(row))
@@ -94,9 +98,11 @@ pub async fn page(read: &impl Read, query: &DeliverySelection) -> Result<(Vec<De
         (range.low, skip) = (first, 0);
     }
     let (mut page, mut rows_read) = (Vec::new(), 0);
+    let mut hooks = HostHooks::new(&query.filter);
     loop {
         let limit = if query.filter.is_empty() { query.limit + 1 } else { BATCH };
         let rows = batch(read, query, &range, limit).await?;
+        hooks.read(read, &rows).await?;
         let is_last = rows.len() < limit;
         for (id, row) in rows {
             rows_read += 1;
@@ -105,7 +111,7 @@ pub async fn page(read: &impl Read, query: &DeliverySelection) -> Result<(Vec<De
             if query.filter.ends_at(&row) {
                 return Ok((page, 0));
             }
-            if !query.filter.passes(&row) {
+            if !hooks.passes(&row) {
                 continue;
             }
             if skip > 0 {
@@ -151,6 +157,7 @@ pub async fn walk(
     let query = &DeliverySelection { before: 0, ..query.clone() };
     let mut range = range(query);
     let mut walked = Walked::default();
+    let mut hooks = HostHooks::new(&query.filter);
     loop {
         let limit = WALK_BATCH.min(usize::try_from(rows_max - walked.examined).unwrap_or(WALK_BATCH));
         if limit == 0 {
@@ -159,6 +166,7 @@ pub async fn walk(
             return Ok(walked);
         }
         let rows = batch(read, query, &range, limit).await?;
+        hooks.read(read, &rows).await?;
         let is_last = rows.len() < limit;
         if let Some((last, _)) = rows.last() {
             range = range.after(&key_of(query, *last));
@@ -169,7 +177,7 @@ pub async fn walk(
             if query.filter.ends_at(&row) {
                 return Ok(walked);
             }
-            if query.filter.passes(&row) {
+            if hooks.passes(&row) {
                 each(&row);
             }
         }

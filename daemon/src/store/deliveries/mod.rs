@@ -4,6 +4,7 @@
 //! the queue, or among the retries (`qr`), which move into the queue when they are due. A delivery without such an
 //! entry has ended.
 
+mod hosts;
 mod list;
 mod payload;
 mod prune;

@@ -256,6 +256,38 @@ async fn a_walk_reads_the_newest_deliveries_up_to_its_maximum() {
 }
 
 #[tokio::test]
+async fn a_host_selects_the_deliveries_of_its_hooks() {
+    let store = store().await;
+    let urls = [(4, "https://ci.example.net/a"), (5, "https://CI.example.net/b"), (6, "https://ci.example.net:8443/")];
+    for (id, url) in urls {
+        put(&store, |tx| tx.put(keys::hook(id), &Hook { id, url: url.into(), ..Hook::default() })).await;
+    }
+    // Hook 9 was deleted, and hook 3 has no URL.
+    for (event, hook) in [(1, 4), (2, 5), (3, 6), (4, 9), (5, HOOK), (6, 4)] {
+        put(&store, |tx| enqueue(tx, &delivery(event, 0, hook))).await;
+    }
+    let read = store.read().await.expect("a snapshot");
+    for (host, event, hook, expected) in [
+        ("ci.example.net", "", None, vec![6, 2, 1]),
+        ("CI.EXAMPLE.NET", "push", None, vec![6, 2]),
+        ("ci.example.net", "", Some(4), vec![6, 1]),
+        ("ci.example.net:8443", "", None, vec![3]),
+        ("example.net", "", None, vec![]),
+    ] {
+        let filter = DeliveryFilter { host: host.into(), event: event.into(), ..DeliveryFilter::default() };
+        let query = DeliverySelection { hook, filter, limit: 50, ..DeliverySelection::default() };
+        assert!(query.may_read_many());
+        let (rows, next) = page(&read, &query).await.expect("a page");
+        let events: Vec<u64> = rows.iter().map(|row| row.event_id).collect();
+        assert_eq!((&events, next), (&expected, 0), "{query:?}");
+        let mut walked = Vec::new();
+        walk(&read, &query, 100, |row| walked.push(row.event_id)).await.expect("a walk");
+        assert_eq!(walked, expected, "{query:?}");
+        assert_eq!(total(&read, &query).await.expect("a total"), None);
+    }
+}
+
+#[tokio::test]
 async fn surplus_deliveries_behind_pending_ones_are_found() {
     let store = store().await;
     enqueue_all(&store, 1..=12).await;

@@ -66,10 +66,17 @@ async fn deliveries_are_grouped_by_hook_reason_and_host() {
     assert_eq!(keys(&read(&farrier, "/groups?until=2000-01-01T00:00:00Z").await), [""; 0]);
 
     assert_eq!(keys(&read(&farrier, "/groups?by=host").await), ["10.0.0.1:8443", &own_host]);
+    // Each host is a filter of lists and groups, too.
+    let of_host = read(&farrier, &format!("?host={own_host}")).await;
+    assert_eq!(json!(of_host.as_array().map(Vec::len)), json!(3), "{of_host}");
+    let of_host = read(&farrier, &format!("/groups?by=hook&host={own_host}")).await;
+    assert_eq!(keys(&of_host), [answers.to_string()]);
+    assert_eq!(sent(&farrier, blocked, &format!("?host={own_host}")).await.len(), 0, "the host of another hook");
     assert_eq!(at_hook(&farrier, Method::DELETE, blocked, "", Value::Null).await.status, 204);
     let by_host = read(&farrier, "/groups?by=host").await;
     assert_eq!(keys(&by_host), ["", &own_host], "deliveries of deleted hooks have no host: {by_host}");
     assert_eq!(by_host["groups"][0]["host"], Value::Null);
+    assert_eq!(read(&farrier, "?host=10.0.0.1:8443").await, json!([]), "the hook was deleted");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -20,7 +20,7 @@ use crate::{
         keymap::Object,
         layer::Layer,
         net::{Existing, Request},
-        screens::{RepositoryTab, ScreenId, Screens},
+        screens::{GroupFilter, RepositoryTab, ScreenId, Screens},
         world::World,
     },
 };
@@ -253,13 +253,14 @@ impl App {
     fn delivery_line(&mut self, command: args::Delivery) -> Option<LineResult> {
         Some(match command {
             args::Delivery::List(list) => {
-                let args::FilterArgs { failed, status, hook, event, reason: None, repo: None, since: None } =
+                let args::FilterArgs { failed, status, hook, event, host, reason: None, repo: None, since: None } =
                     list.filter
                 else {
                     return None;
                 };
                 let state = if failed { "failure".to_owned() } else { status.unwrap_or_default() };
-                self.show_deliveries(|screen, env| screen.choose_all(hook, event.unwrap_or_default(), &state, env));
+                let filter = GroupFilter { hook, host: host.unwrap_or_default(), ..GroupFilter::default() };
+                self.show_deliveries(|screen, env| screen.choose_all(filter, event.unwrap_or_default(), &state, env));
                 Ok(())
             }
             args::Delivery::Groups { by, filter } if filter == args::FilterArgs::default() => {

@@ -52,9 +52,8 @@ impl App {
                 Cmd::Hooks(path, at) => self.show_hooks(path, at),
                 Cmd::Deliveries(hook) => self.show_deliveries(|screen, env| screen.choose(hook, env)),
                 Cmd::DeliveriesOf(event) => self.show_deliveries(|screen, env| screen.choose_event(event, env)),
-                Cmd::DeliveriesOfGroup(hook, reason) => {
-                    self.show_deliveries(|screen, env| screen.choose_group(hook, reason, env));
-                }
+                Cmd::DeliveriesOfHost(host) => self.show_deliveries(|screen, env| screen.choose_host(host, env)),
+                Cmd::DeliveriesOfGroup(group) => self.show_deliveries(|screen, env| screen.choose_group(group, env)),
                 Cmd::Undo(cmd) => self.undo = Some((self.world.now, sender, *cmd)),
                 Cmd::Inspect(hook, id) => self.show_deliveries(|screen, env| screen.inspect(hook, id, env)),
                 Cmd::Reconnect(target) => self.reconnect(target),

@@ -80,6 +80,7 @@ pub(crate) enum Action {
     Redeliver,
     Recover,
     ChooseHook,
+    ChooseHost,
     Wrap,
     Hex,
     Pager,

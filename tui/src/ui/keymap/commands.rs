@@ -50,6 +50,7 @@ pub(crate) static TYPED_COMMANDS: &[TypedCommand] = &[
     typed("team remove-repo", "ORG TEAM OWNER/NAME", "Remove a repository from a team").of(O::Team),
     typed("audit show", "ID", "Show an audit log entry").also("open go").of(O::AuditEntry),
     typed("delivery list --hook", "ID", "Show deliveries of a hook").of(O::Hook),
+    typed("delivery list --host", "HOST", "Show deliveries of the hooks with a host").also("receiver domain"),
     typed("delivery list --event", "EVENT", "Show deliveries of an event"),
     typed("artifact list --repo", "OWNER/NAME", "Show runs and artifacts of a repository").of(O::Repository),
     typed("release list", "OWNER/NAME", "Show releases of a repository").of(O::Repository),

@@ -16,9 +16,9 @@ const LAST: usize = 50;
 /// Handles a request about deliveries.
 pub(super) async fn answer(client: &Client, request: Request) -> Result<Answer, ClientError> {
     Ok(match request {
-        Request::Deliveries { status, hook, event, reason, since, rows } => {
+        Request::Deliveries { status, hook, event, reason, host, since, rows } => {
             let status = status.to_owned();
-            let filter = DeliveryFilter { status, hook, event, reason, since, ..DeliveryFilter::default() };
+            let filter = DeliveryFilter { status, hook, event, reason, host, since, ..DeliveryFilter::default() };
             list(client, &filter, rows).await?
         }
         Request::DeliveryGroups(by) => {

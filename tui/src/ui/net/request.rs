@@ -106,6 +106,8 @@ pub(crate) enum Request {
         event: String,
         /// The reason of a group; empty for all.
         reason: String,
+        /// The host of the hooks; empty for all.
+        host: String,
         /// Earliest creation time, RFC 3339; empty for any.
         since: String,
         /// Maximum number of rows.

@@ -30,7 +30,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 pub(crate) use self::{
     columns::columns_of,
-    deliveries::Deliveries,
+    deliveries::{Deliveries, GroupFilter},
     form_kind::{FormAction, FormKind},
     hooks::form::generated_secret,
     logs::LogLevel,

@@ -135,6 +135,7 @@ pub(in crate::http) fn parse_query(query: Option<&str>) -> Result<DeliverySelect
         states: query::one_of(query, "status", &words)?.unwrap_or_default().to_vec(),
         event: query::value(query, "event").unwrap_or_default(),
         reason: query::value(query, "reason").unwrap_or_default(),
+        host: query::value(query, "host").unwrap_or_default(),
         repository: number("repository_id"),
         since_ms: time("since")?,
         until_ms: time("until")?,

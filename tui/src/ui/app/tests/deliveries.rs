@@ -16,6 +16,7 @@ fn a_delivery_is_shown_in_tabs_and_redelivered_only_after_confirmation() {
                     hook: Some(12),
                     event: String::new(),
                     reason: String::new(),
+                    host: String::new(),
                     since: String::new(),
                     rows: 500,
                 }
@@ -49,6 +50,7 @@ fn a_delivery_is_shown_in_tabs_and_redelivered_only_after_confirmation() {
             hook: None,
             event: String::new(),
             reason: String::new(),
+            host: String::new(),
             since: String::new(),
             rows: 500
         })
@@ -88,6 +90,7 @@ fn choosing_an_event_requests_only_its_deliveries() {
             hook: None,
             event: "push".into(),
             reason: String::new(),
+            host: String::new(),
             since: String::new(),
             rows: 500
         }]
@@ -101,6 +104,7 @@ fn choosing_an_event_requests_only_its_deliveries() {
             hook: None,
             event: String::new(),
             reason: String::new(),
+            host: String::new(),
             since: String::new(),
             rows: 500
         }]
@@ -159,7 +163,15 @@ fn a_body_is_shown_in_the_pager_and_pager_errors_are_reported() {
 }
 
 fn of_deliveries(status: &'static str, hook: Option<u64>, since: &str, rows: usize) -> Request {
-    Request::Deliveries { status, hook, event: String::new(), reason: String::new(), since: since.into(), rows }
+    Request::Deliveries {
+        status,
+        hook,
+        event: String::new(),
+        reason: String::new(),
+        host: String::new(),
+        since: since.into(),
+        rows,
+    }
 }
 
 #[test]
@@ -216,4 +228,44 @@ fn the_hook_menu_lists_all_hooks_with_their_urls() {
     screen.answer(|request| *request == Request::Hooks(HookOwner::Any), Ok(hooks()));
     let text = screen.text();
     assert!(text.contains("All hooks") && text.contains("hook 21    https://lint.lan/r"), "{text}");
+}
+
+#[test]
+fn a_host_of_the_hooks_is_chosen_from_a_menu_and_sent_to_the_daemon() {
+    let mut screen = TestScreen::loaded(120, 24);
+    open_deliveries(&mut screen);
+    screen.keys("O");
+    let of = |id: i64, url: &str| farrier_common::api::Hook { id, url: url.into(), ..Default::default() };
+    let hooks = vec![
+        of(12, "https://ci.example.net/hook"),
+        of(15, "https://CI.example.net/other"),
+        of(3, "http://audit.lan:8080/in"),
+        of(4, "not a URL"),
+    ];
+    screen.answer(|request| matches!(request, Request::Hooks(_)), Ok(Answer::Hooks(hooks)));
+    let text = screen.text();
+    for part in ["All hosts", "audit.lan:8080   1 hook", "ci.example.net   2 hooks"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    screen.advance(Duration::from_secs(1));
+    screen.take_requests();
+    screen.keys("jj\n");
+    let is_of_host =
+        |request: &Request| matches!(request, Request::Deliveries { host, .. } if host == "ci.example.net");
+    assert!(screen.take_requests().iter().any(is_of_host));
+    assert!(screen.text().contains("host: ci.example.net"), "{}", screen.text());
+    screen.keys(":delivery list --host audit.lan:8080 --failed\n");
+    let is_failed_of_host = |request: &Request| matches!(request, Request::Deliveries { host, status: "failure", .. } if host == "audit.lan:8080");
+    assert!(screen.take_requests().iter().any(is_failed_of_host), "{}", screen.text());
+}
+
+#[test]
+fn hosts_that_cannot_be_listed_show_the_reason() {
+    let mut screen = TestScreen::loaded(120, 24);
+    open_deliveries(&mut screen);
+    screen.keys("O");
+    let why = Problem::new(crate::ui::net::ProblemKind::Forbidden, "listing hooks: only for administrators (403)");
+    screen.answer(|request| matches!(request, Request::Hooks(_)), Err(why));
+    assert!(screen.app.layers.is_empty());
+    assert!(screen.text().contains("only for administrators"), "{}", screen.text());
 }

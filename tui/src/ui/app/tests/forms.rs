@@ -52,6 +52,7 @@ fn create_and_test_opens_the_test_delivery_of_the_new_hook() {
                     hook: Some(22),
                     event: String::new(),
                     reason: String::new(),
+                    host: String::new(),
                     since: String::new(),
                     rows: 500,
                 }

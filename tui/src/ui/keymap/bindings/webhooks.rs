@@ -51,6 +51,7 @@ pub(super) const WEBHOOKS: &[Binding] = &[
         .of(O::Delivery)
         .changes(),
     bind(S::Deliveries, &[C('H')], A::ChooseHook, "Filter by hook", "hook"),
+    bind(S::Deliveries, &[C('O')], A::ChooseHost, "Filter by the host of the hook", "host").also("receiver domain"),
     bind(S::Deliveries, &[C('E')], A::ChooseEvent, "Filter by event", "event"),
     bind(S::Deliveries, &[C('o')], A::Screen(ScreenId::DeliveryGroups), "Group by hook, reason or host", "groups")
         .words("delivery groups")

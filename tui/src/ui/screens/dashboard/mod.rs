@@ -191,8 +191,8 @@ impl Dashboard {
 
 /// Requests the newest deliveries of all hooks.
 fn newest_deliveries() -> Request {
-    let (event, reason, since) = (String::new(), String::new(), String::new());
-    Request::Deliveries { status: "", hook: None, event, reason, since, rows: DELIVERIES_MAX }
+    let [event, reason, host, since] = std::array::from_fn(|_| String::new());
+    Request::Deliveries { status: "", hook: None, event, reason, host, since, rows: DELIVERIES_MAX }
 }
 
 impl Screen for Dashboard {

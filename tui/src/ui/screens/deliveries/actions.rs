@@ -1,12 +1,14 @@
 //! Actions on deliveries, with their confirmations, menus and notices.
 
+use std::collections::BTreeMap;
+
 use farrier_common::{
     api::{Delivery, DeliveryDetail, Hook},
     client::HookOwner,
 };
 
 use super::{
-    Deliveries,
+    Deliveries, HooksMenu,
     replay::{self, ReplaySource},
     rows as delivery_rows, short,
     signature::{self, SignedText},
@@ -38,10 +40,27 @@ impl Deliveries {
         redeliver_question(ids, self.rows.list.rows(), notes, world)
     }
 
-    /// Requests all hooks, to offer them in the menu when they are loaded.
-    pub(super) fn choose_hook(&mut self, env: &mut Env) {
-        self.choosing = true;
+    /// Requests all hooks, to offer them or their hosts in the menu when they are loaded.
+    pub(super) fn list_hooks(&mut self, menu: HooksMenu, env: &mut Env) {
+        self.choosing = Some(menu);
         env.send(Request::Hooks(HookOwner::Any));
+    }
+
+    /// Opens the menu of the hosts of hooks, each with the number of its hooks.
+    pub(super) fn offer_hosts(hooks: &[Hook], env: &mut Env) {
+        let mut hosts: BTreeMap<String, usize> = BTreeMap::new();
+        for host in hooks.iter().filter_map(|hook| host_of(&hook.url)) {
+            *hosts.entry(host).or_default() += 1;
+        }
+        let item = |(title, host): (String, String)| Item {
+            key: None,
+            title,
+            off: None,
+            pick: Pick::Do(Cmd::DeliveriesOfHost(host)),
+        };
+        let named = |(host, count): (String, usize)| (format!("{host}   {}", bulk::counted(count, "hook")), host);
+        let all = std::iter::once(("All hosts".to_owned(), String::new())).chain(hosts.into_iter().map(named));
+        env.open(Layer::Menu(Menu::new("Deliveries to", all.map(item).collect())));
     }
 
     /// Opens the menu of hooks with their URLs. If the hooks could not be listed, it offers the hooks of the loaded
@@ -150,4 +169,11 @@ pub(in crate::ui::screens) fn redeliver_question(
         ..BulkAction::default()
     };
     Layer::Confirm(bulk.question(Request::Redeliver(ids), world))
+}
+
+/// Returns the host of a URL, with its port if that is not the default of the scheme, as the daemon compares it.
+fn host_of(text: &str) -> Option<String> {
+    let url = url::Url::parse(text).ok()?;
+    let host = &url[url::Position::BeforeHost..url::Position::AfterPort];
+    (!host.is_empty()).then(|| host.to_owned())
 }

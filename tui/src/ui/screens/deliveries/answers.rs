@@ -2,7 +2,7 @@
 
 use farrier_common::client::HookOwner;
 
-use super::{Deliveries, NEAR, ROWS_MAX, STATES, replay, short};
+use super::{Deliveries, HooksMenu, NEAR, ROWS_MAX, STATES, replay, short};
 use crate::ui::{
     list::ListView as _,
     net::{Answer, Problem, Request},
@@ -26,6 +26,7 @@ impl Deliveries {
             hook: self.hook.or_else(|| u64::try_from(filter.must_be("hook").0?).ok()),
             event: event.map_or_else(|| self.event.clone(), str::to_owned),
             reason: self.reason.clone(),
+            host: self.host.clone(),
             since: self.since.clone(),
             rows: self.row_limit,
         }
@@ -102,13 +103,22 @@ impl Deliveries {
                 };
                 self.inspector.compare(*id, previous, &env.world.clock);
             }
-            (Request::Hooks(HookOwner::Any), result) if std::mem::take(&mut self.choosing) => {
-                let hooks = if let Ok(Answer::Hooks(hooks)) = result { hooks.as_slice() } else { &[] };
-                self.offer_hooks(hooks, env);
-            }
+            (Request::Hooks(HookOwner::Any), result) => self.offer_menu(result, env),
             (Request::Replay(_), Ok(Answer::Replayed(replayed))) => env.open(replay::result(replayed)),
             (Request::Redeliver(_), Ok(Answer::EachOf(each))) => self.redelivered(each, env),
             _ => {}
+        }
+    }
+
+    /// Opens the menu for which hooks were listed.
+    fn offer_menu(&mut self, result: &Result<Answer, Problem>, env: &mut Env) {
+        match (self.choosing.take(), result) {
+            (Some(HooksMenu::Hooks), Ok(Answer::Hooks(hooks))) => self.offer_hooks(hooks, env),
+            // The loaded deliveries name hooks, but no hosts.
+            (Some(HooksMenu::Hooks), _) => self.offer_hooks(&[], env),
+            (Some(HooksMenu::Hosts), Ok(Answer::Hooks(hooks))) => Self::offer_hosts(hooks, env),
+            (Some(HooksMenu::Hosts), Err(problem)) => env.warn(problem.line()),
+            (Some(HooksMenu::Hosts), Ok(_)) | (None, _) => {}
         }
     }
 

@@ -36,6 +36,23 @@ const ROWS_MAX: usize = 16_000;
 const STATES: [(&str, &str); 4] =
     [("all", ""), ("failed", "failure"), ("waiting", "pending"), ("cancelled", "cancelled")];
 
+/// The deliveries of a group: of a hook, with a reason, or of the hooks with a host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct GroupFilter {
+    pub(crate) hook: Option<u64>,
+    /// Empty: all.
+    pub(crate) reason: String,
+    /// Empty: all.
+    pub(crate) host: String,
+}
+
+/// What the menu offers for which hooks are being listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HooksMenu {
+    Hooks,
+    Hosts,
+}
+
 #[derive(Debug)]
 pub(crate) struct Deliveries {
     pub(super) rows: Feed<Delivery>,
@@ -45,6 +62,8 @@ pub(crate) struct Deliveries {
     event: String,
     /// The reason of a group of deliveries. Empty: all.
     reason: String,
+    /// The host of the hooks. Empty: all.
+    host: String,
     /// Hooks and events of the loaded deliveries, offered as filters.
     pub(super) hooks: BTreeSet<u64>,
     pub(super) events: BTreeSet<String>,
@@ -60,8 +79,8 @@ pub(crate) struct Deliveries {
     row_limit: usize,
     /// Start of the time range in the filter, RFC 3339; empty for none.
     since: String,
-    /// Whether hooks are being listed for the menu.
-    pub(super) choosing: bool,
+    /// The menu for which hooks are being listed.
+    pub(super) choosing: Option<HooksMenu>,
     /// The delivery that is requested to show it, whether it is listed or not.
     requested_delivery: Option<String>,
 }
@@ -74,6 +93,7 @@ impl Default for Deliveries {
             hook: None,
             event: String::new(),
             reason: String::new(),
+            host: String::new(),
             hooks: BTreeSet::new(),
             events: BTreeSet::new(),
             inspector: Inspector::default(),
@@ -83,7 +103,7 @@ impl Default for Deliveries {
             last_request: None,
             row_limit: DELIVERIES_STEP,
             since: String::new(),
-            choosing: false,
+            choosing: None,
             requested_delivery: None,
         }
     }
@@ -103,23 +123,32 @@ impl Deliveries {
 
     /// Shows the deliveries of one hook, or of all.
     pub(crate) fn choose(&mut self, hook: Option<u64>, env: &mut Env) {
-        (self.hook, self.reading) = (hook, false);
-        self.reason.clear();
-        self.start_over(env);
+        self.restrict(GroupFilter { hook, ..GroupFilter::default() }, env);
     }
 
-    /// Shows the deliveries of a group: of one hook, or with one reason.
-    pub(crate) fn choose_group(&mut self, hook: Option<u64>, reason: String, env: &mut Env) {
-        (self.state, self.hook, self.reason, self.reading) = (0, hook, reason, false);
+    /// Shows the deliveries of the hooks with a host, or of all.
+    pub(crate) fn choose_host(&mut self, host: String, env: &mut Env) {
+        self.restrict(GroupFilter { host, ..GroupFilter::default() }, env);
+    }
+
+    /// Shows the deliveries of a group, in any state and of any event.
+    pub(crate) fn choose_group(&mut self, group: GroupFilter, env: &mut Env) {
+        self.state = 0;
         self.event.clear();
-        self.start_over(env);
+        self.restrict(group, env);
     }
 
-    /// Shows the deliveries of a hook, of an event, and in a state (in the API's terms).
-    pub(crate) fn choose_all(&mut self, hook: Option<u64>, event: String, state: &str, env: &mut Env) {
+    /// Shows the deliveries of a group, of an event, and in a state (in the API's terms).
+    pub(crate) fn choose_all(&mut self, group: GroupFilter, event: String, state: &str, env: &mut Env) {
         self.state = STATES.iter().position(|(_, of_api)| *of_api == state).unwrap_or(0);
         self.event = event;
-        self.choose(hook, env);
+        self.restrict(group, env);
+    }
+
+    /// Shows the deliveries of a group in the shown state and of the shown event.
+    fn restrict(&mut self, group: GroupFilter, env: &mut Env) {
+        (self.hook, self.reason, self.host, self.reading) = (group.hook, group.reason, group.host, false);
+        self.start_over(env);
     }
 
     /// Shows one delivery, by its UUID or ID, of any hook.
@@ -170,8 +199,9 @@ impl Deliveries {
         let left = panes::tabs(STATES.iter().map(|(state, _)| state), self.state, true, &world.tabs, area, buf);
         let hook = self.hook.map_or_else(|| "any".to_owned(), |hook| hook.to_string());
         let event = if self.event.is_empty() { "any" } else { &self.event };
-        let reason = if self.reason.is_empty() { String::new() } else { format!("   reason: {}", self.reason) };
-        text(buf, left, &format!("   hook: {hook}   event: {event}{reason}"), Role::Muted);
+        let given = [("reason", &self.reason), ("host", &self.host)].into_iter().filter(|(_, value)| !value.is_empty());
+        let more: String = given.map(|(name, value)| format!("   {name}: {value}")).collect();
+        text(buf, left, &format!("   hook: {hook}   event: {event}{more}"), Role::Muted);
     }
 
     fn step(&mut self, action: Action, env: &mut Env) {
@@ -226,7 +256,8 @@ impl Screen for Deliveries {
             Action::Open => self.reading = true,
             Action::OtherPane if env.world.split() || self.reading => self.reading = !self.reading,
             Action::Redeliver => self.redeliver(env),
-            Action::ChooseHook => self.choose_hook(env),
+            Action::ChooseHook => self.list_hooks(HooksMenu::Hooks, env),
+            Action::ChooseHost => self.list_hooks(HooksMenu::Hosts, env),
             Action::ChooseEvent => self.offer_events(env),
             Action::Copy => self.copy(env),
             Action::CheckSignature => self.check_signature(env),
@@ -250,12 +281,11 @@ impl Screen for Deliveries {
                         self.start_over_kept(env);
                     }
                 } else {
-                    if self.hook.is_none() && self.state == 0 && self.event.is_empty() && self.reason.is_empty() {
+                    let is_free = [&self.event, &self.reason, &self.host].iter().all(|value| value.is_empty());
+                    if self.hook.is_none() && self.state == 0 && is_free {
                         return false;
                     }
-                    self.state = 0;
-                    self.event.clear();
-                    self.choose(None, env);
+                    self.choose_group(GroupFilter::default(), env);
                 }
             }
             Action::NextPart | Action::PreviousPart | Action::Part(_) if !self.reading => {

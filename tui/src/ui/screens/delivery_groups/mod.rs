@@ -10,7 +10,7 @@ use std::time::Duration;
 use farrier_common::api::{Delivery, DeliveryGroup, DeliveryResults};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Screen, ScreenId, deliveries::actions::redeliver_question, panes};
+use super::{GroupFilter, Screen, ScreenId, deliveries::actions::redeliver_question, panes};
 use crate::ui::{
     keymap::{Action, Scope},
     layer::{
@@ -120,9 +120,16 @@ impl DeliveryGroups {
     fn open(&self, env: &mut Env) {
         let Some(group) = self.rows.list.current() else { return };
         match self.only_hook(group) {
-            Some(hook) => env.push(Cmd::DeliveriesOfGroup(Some(hook), String::new())),
-            None if self.is_by_host() => env.open(Layer::Menu(hooks_menu(group))),
-            None => env.push(Cmd::DeliveriesOfGroup(None, group.key.clone())),
+            Some(hook) => env.push(of_hook(Some(hook))),
+            None if self.is_by_host() && group.host.is_none() => env.open(Layer::Menu(hooks_menu(group))),
+            None if self.is_by_host() => {
+                let filter = GroupFilter { host: group.key.clone(), ..GroupFilter::default() };
+                env.push(Cmd::DeliveriesOfGroup(filter));
+            }
+            None => {
+                let filter = GroupFilter { reason: group.key.clone(), ..GroupFilter::default() };
+                env.push(Cmd::DeliveriesOfGroup(filter));
+            }
         }
     }
 
@@ -132,8 +139,9 @@ impl DeliveryGroups {
         let Ok(Some(group)) = self.rows.list.target() else { return };
         let hook = self.only_hook(group);
         let reason = if hook.is_some() { String::new() } else { group.key.clone() };
-        let (event, since) = (String::new(), String::new());
-        let request = Request::Deliveries { status: "failure", hook, event, reason, since, rows: DELIVERIES_STEP };
+        let [event, host, since] = std::array::from_fn(|_| String::new());
+        let request =
+            Request::Deliveries { status: "failure", hook, event, reason, host, since, rows: DELIVERIES_STEP };
         if let Some(earlier) = self.redelivering.replace(request.clone()) {
             env.push(Cmd::Cancel(earlier));
         }
@@ -178,13 +186,18 @@ impl DeliveryGroups {
     }
 }
 
-/// Returns the menu of the hooks of a host.
+/// Returns the command that shows the deliveries of a hook.
+fn of_hook(hook: Option<u64>) -> Cmd {
+    Cmd::DeliveriesOfGroup(GroupFilter { hook, ..GroupFilter::default() })
+}
+
+/// Returns the menu of the hooks of a group without a host.
 fn hooks_menu(group: &DeliveryGroup) -> Menu {
     let item = |id: &i64| Item {
         key: None,
         title: format!("deliveries of hook {id}"),
         off: None,
-        pick: Pick::Do(Cmd::DeliveriesOfGroup(u64::try_from(*id).ok(), String::new())),
+        pick: Pick::Do(of_hook(u64::try_from(*id).ok())),
     };
     let more = group.hook_count - i64::try_from(group.hooks.len()).unwrap_or(i64::MAX);
     let more = if more > 0 { format!(" ({} more are not listed)", words::count(more)) } else { String::new() };
