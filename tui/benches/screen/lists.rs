@@ -1,4 +1,4 @@
-//! Measures keys in every kind of list at every size.
+//! Measures the memory of every kind of list, and keys in it at every size.
 
 use crate::{
     Plan,
@@ -8,11 +8,14 @@ use crate::{
     terminal::Terminal,
 };
 
-/// Measures the cursor and the filter in lists of all kinds.
+/// Measures the memory, the cursor and the filter in lists of all kinds.
 pub(crate) fn keys(plan: &Plan, table: &mut Table) {
     for kind in kinds::ALL {
         let setup = Setup::with((kind.listings)(plan.rows));
         let mut terminal = setup.settled(SMALL, kind.keys, (kind.shown)(plan.rows));
+        let resident = terminal.process().resident();
+        let what = format!("memory, {}, {} rows", kind.name, plan.rows);
+        table.row(&what, format!("{resident:.1} MiB"), "40 MiB", Some(resident <= 40.0));
         for size in [SMALL, WIDE, LARGE] {
             terminal.resize(size);
             one(plan, &mut terminal, &kind, size, table);

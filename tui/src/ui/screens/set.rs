@@ -138,7 +138,7 @@ impl Screens {
                 let found = rows.filter(|repo| repo.full_name().to_lowercase().contains(&typed));
                 Box::new(found.map(move |repo| offer(repo.full_name().to_owned(), repo.description().to_owned())))
             }
-            Object::Hook => Box::new(self.hooks.all.iter().map(move |hook| {
+            Object::Hook => Box::new(self.hooks.all().map(move |hook| {
                 let state = if hook.active { "on" } else { "off" };
                 offer(hook.id.to_string(), format!("{state:<3} {}", hook.url))
             })),

@@ -13,7 +13,8 @@ queries! {
         /// Only deliveries with this reason: `OK`, `pending`, the class of a failure (for `http` and `redirect` with
         /// the status of the response, such as `http 500`), or why the delivery was cancelled.
         reason: String,
-        /// Only deliveries of hooks whose current URL has this host, with the port if it is not the default of the scheme.
+        /// Only deliveries of hooks whose current URL has this host, with the port unless it is the default of the
+        /// scheme.
         host: String,
         /// Only deliveries of the hook with this number. Used by lists of all hooks.
         #[param(minimum = 1)]
@@ -48,7 +49,8 @@ queries! {
         /// Only deliveries with this reason: `OK`, `pending`, the class of a failure (for `http` and `redirect` with
         /// the status of the response, such as `http 500`), or why the delivery was cancelled.
         reason: String,
-        /// Only deliveries of hooks whose current URL has this host, with the port if it is not the default of the scheme.
+        /// Only deliveries of hooks whose current URL has this host, with the port unless it is the default of the
+        /// scheme.
         host: String,
         /// Only deliveries of the hook with this number. Used by lists of all hooks.
         #[param(minimum = 1)]

@@ -80,7 +80,7 @@ impl Dashboard {
     /// `R`: redelivers the failed deliveries of all hooks of the problem.
     pub(super) fn redeliver(&self, env: &mut Env) {
         let ids: Vec<i64> = self.hooks_here().iter().map(|hook| hook.id).collect();
-        let question = recover_question(&self.problem_hooks, &ids, env.world);
+        let question = recover_question(self.problem_hooks.iter(), &ids, env.world);
         env.push(Cmd::OpenFor(ScreenId::Hooks, Box::new(question)));
     }
 

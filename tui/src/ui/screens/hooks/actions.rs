@@ -32,7 +32,7 @@ pub(in crate::ui::screens) fn switched(owner: HookOwner, id: i64, on: bool) -> R
 impl Hooks {
     /// Returns the owner of a listed hook.
     pub(crate) fn owner_of(&self, id: i64) -> Option<HookOwner> {
-        let hook = self.all.iter().find(|hook| hook.id == id)?;
+        let hook = self.all().find(|hook| hook.id == id)?;
         Some(match hook.scope.as_str() {
             "system" | "default" => HookOwner::Admin,
             _ => self.owner.clone(),
@@ -165,7 +165,7 @@ impl Hooks {
 
     /// Returns the confirmation before hooks are deleted, whether they are listed or not.
     pub(crate) fn delete_question(&self, hooks: &[(HookOwner, i64)], world: &World) -> Layer {
-        let known = |id: i64| self.all.iter().find(|hook| hook.id == id);
+        let known = |id: i64| self.all().find(|hook| hook.id == id);
         let effect = "Pending deliveries are cancelled. This cannot be undone.";
         if let [(owner, id)] = hooks {
             let mut lines: Vec<String> = Vec::new();
@@ -207,7 +207,7 @@ impl Hooks {
     }
 
     pub(crate) fn recover_question(&self, ids: &[i64], world: &World) -> Layer {
-        recover_question(&self.all, ids, world)
+        recover_question(self.all(), ids, world)
     }
 
     pub(super) fn copy(&self, env: &mut Env) {
@@ -280,8 +280,12 @@ impl Hooks {
 
 /// Returns the confirmation before failed deliveries are sent again. The daemon counts them first. `known` has the
 /// hooks whose state is known.
-pub(in crate::ui::screens) fn recover_question(known: &[Hook], ids: &[i64], world: &World) -> Layer {
-    let known: Vec<&Hook> = known.iter().filter(|hook| ids.contains(&hook.id)).collect();
+pub(in crate::ui::screens) fn recover_question<'a>(
+    known: impl Iterator<Item = &'a Hook>,
+    ids: &[i64],
+    world: &World,
+) -> Layer {
+    let known: Vec<&Hook> = known.filter(|hook| ids.contains(&hook.id)).collect();
     let is_left_out = |id: &i64| known.iter().any(|hook| hook.id == *id && (!hook.active || hook.scope == "default"));
     let remaining: Vec<i64> = ids.iter().copied().filter(|id| !is_left_out(id)).collect();
     let mut lines: Vec<String> =

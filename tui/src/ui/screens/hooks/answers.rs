@@ -58,8 +58,7 @@ impl Hooks {
         match (request, result) {
             (Request::HookEvents, Ok(Answer::HookEvents(known))) => self.known.clone_from(known),
             (Request::Hooks(_), Ok(Answer::Hooks(all))) if self.feed.awaits(request) => {
-                self.set_all(all);
-                let page = Page { items: self.of_kind(all), total: None, last: true };
+                let page = Page { items: self.split(all), total: None, last: true };
                 if let Some(gone) = self.feed.take(page, env.world) {
                     env.notify(format!("Hook {} was removed", gone.id));
                 }
@@ -80,7 +79,7 @@ impl Hooks {
     /// Reports that a hook was turned on or off, and registers the undo command if its state changed.
     fn turned(&mut self, owner: &HookOwner, id: i64, active: bool, env: &mut Env) {
         let word = if active { "on" } else { "off" };
-        if self.all.iter().any(|hook| hook.id == id && hook.active == active) {
+        if self.all().any(|hook| hook.id == id && hook.active == active) {
             return env.notify(format!("Hook {id} was already {word}"));
         }
         env.notify(format!("Hook {id} turned {word} - z undoes"));

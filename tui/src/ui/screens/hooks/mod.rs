@@ -37,10 +37,12 @@ const KINDS: [&str; 7] = ["all", "system", "default", "owner", "repo", "failing"
 #[derive(Debug)]
 pub(crate) struct Hooks {
     pub(super) owner: HookOwner,
-    pub(super) all: Vec<Hook>,
+    /// The hooks of the shown tab.
     pub(super) feed: Feed<Hook>,
+    /// The hooks that the shown tab leaves out. Each hook is stored once, because a list can be long.
+    others: Vec<Hook>,
     kind: usize,
-    /// The number of hooks of each kind in `all`. Counting a long list takes longer than a frame.
+    /// The number of hooks of each kind. Counting a long list takes longer than a frame.
     counts: [usize; KINDS.len()],
     /// Events that hooks can subscribe to.
     pub(super) known: Vec<HookEvent>,
@@ -54,8 +56,8 @@ impl Default for Hooks {
     fn default() -> Self {
         Self {
             owner: HookOwner::Any,
-            all: Vec::new(),
             feed: Feed::new(List::sorted(0)),
+            others: Vec::new(),
             kind: 0,
             counts: [0; KINDS.len()],
             known: Vec::new(),
@@ -71,7 +73,7 @@ impl Hooks {
         if self.owner != owner {
             self.feed.stop(env);
             self.feed.empty();
-            self.set_all(&[]);
+            (self.others, self.counts) = (Vec::new(), [0; KINDS.len()]);
             (self.owner, self.kind) = (owner, 0);
         }
         self.refresh(env);
@@ -102,21 +104,29 @@ impl Hooks {
         self.feed.list.target().ok()?
     }
 
-    pub(super) fn of_kind(&self, hooks: &[Hook]) -> Vec<Hook> {
-        let kind = KINDS[self.kind];
-        hooks.iter().filter(|hook| hook_rows::is_of(hook, kind)).cloned().collect()
+    /// Returns the loaded hooks of all kinds.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Hook> {
+        self.feed.list.rows().iter().chain(&self.others)
     }
 
-    /// Replaces the hooks of all kinds.
-    pub(super) fn set_all(&mut self, all: &[Hook]) {
-        self.all = all.to_vec();
+    /// Counts the hooks of a response and keeps those that the shown tab leaves out. Returns the hooks of the tab.
+    pub(super) fn split(&mut self, all: &[Hook]) -> Vec<Hook> {
         self.counts = KINDS.map(|kind| all.iter().filter(|hook| hook_rows::is_of(hook, kind)).count());
+        let kind = KINDS[self.kind];
+        self.others = all.iter().filter(|hook| !hook_rows::is_of(hook, kind)).cloned().collect();
+        all.iter().filter(|hook| hook_rows::is_of(hook, kind)).cloned().collect()
     }
 
     fn show_kind(&mut self, kind: usize) {
         if self.owner == HookOwner::Any {
             self.kind = kind % KINDS.len();
-            self.feed.list.replace(self.of_kind(&self.all.clone()));
+            let mut all = self.feed.list.rows().to_vec();
+            all.append(&mut self.others);
+            all.sort_by_key(|hook| hook.id);
+            let is_shown = |hook: &Hook| hook_rows::is_of(hook, KINDS[self.kind]);
+            let (shown, others): (Vec<Hook>, Vec<Hook>) = all.into_iter().partition(is_shown);
+            self.others = others;
+            self.feed.list.replace(shown);
         }
     }
 
@@ -127,7 +137,7 @@ impl Hooks {
 
     /// Returns the highest listed ID, to recognize new hooks.
     fn highest(&self) -> i64 {
-        self.all.iter().map(|hook| hook.id).max().unwrap_or(0)
+        self.all().map(|hook| hook.id).max().unwrap_or(0)
     }
 
     fn detail(&self, world: &World, area: Rect, buf: &mut Buffer) {
@@ -186,7 +196,8 @@ impl Screen for Hooks {
 
     fn refresh_interval(&self) -> Option<Duration> {
         // A long list takes many requests.
-        let slower = u32::try_from(self.all.len() / ROWS_PER_STEP).unwrap_or(u32::MAX - 1);
+        let hooks = self.feed.list.rows().len() + self.others.len();
+        let slower = u32::try_from(hooks / ROWS_PER_STEP).unwrap_or(u32::MAX - 1);
         Some(REFRESH_INTERVAL.saturating_mul(slower + 1))
     }
 
@@ -262,7 +273,7 @@ impl Screen for Hooks {
 
     fn missing_target(&self, request: &Request) -> Option<String> {
         let (Request::DeleteHook(_, id) | Request::ApplyHook(id) | Request::Recover(id)) = request else { return None };
-        let is_gone = self.feed.has_all() && !self.all.iter().any(|hook| hook.id == *id);
+        let is_gone = self.feed.has_all() && !self.all().any(|hook| hook.id == *id);
         is_gone.then(|| format!("hook {id}"))
     }
 
