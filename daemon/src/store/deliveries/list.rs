@@ -32,8 +32,8 @@ pub struct DeliveryFilter {
     pub event: String,
     /// Only deliveries with this reason, as [`delivery_failure::reason`] returns it; empty for all.
     pub reason: String,
-    /// Only deliveries of hooks whose current URL has this host, as [`crate::model::hook_config::host`] returns it; empty
-    /// for all. Deleted hooks have no host.
+    /// Only deliveries of hooks whose current URL has this host, as [`crate::model::hook_config::host`] returns it;
+    /// empty for all. Deleted hooks have no host.
     pub host: String,
     /// Only deliveries about this repository.
     pub repository: Option<u64>,

@@ -1,5 +1,5 @@
-//! The mouse: clicks select rows, columns, tabs of the header and of screens, panes and hints, the wheel moves the cursor of the pane below the
-//! pointer, and dragging moves the line between two panes.
+//! The mouse: clicks select rows, columns, tabs of the header and of screens, panes and hints, the wheel moves the
+//! cursor of the pane below the pointer, and dragging moves the line between two panes.
 //!
 //! Questions and forms ignore clicks, so that none confirms or discards anything by accident. Their hints can be
 //! clicked, because they name what they do.

@@ -243,3 +243,26 @@ fn hooks_of_all_owners_are_listed_together_and_filtered_by_scope() {
     screen.keys("]");
     assert!(screen.text().contains("ci.example.net") && screen.text().contains("of31.lan"), "{}", screen.text());
 }
+
+#[test]
+fn tabs_show_their_hooks_and_no_hook_is_lost() {
+    let mut screen = TestScreen::loaded(120, 40);
+    open_hooks(&mut screen);
+    let tabs = |screen: &TestScreen| screen.text().lines().nth(1).unwrap_or_default().to_owned();
+    let urls = ["https://audit.lan/in", "https://lint.lan/r"];
+    let before = tabs(&screen);
+    // All tabs, and back to the first one.
+    screen.keys("]]]]]]]");
+    assert_eq!(tabs(&screen), before);
+    for url in urls {
+        assert!(screen.text().contains(url), "{url}: {}", screen.text());
+    }
+    // The rows are requested again while a tab leaves some out.
+    screen.keys("]r");
+    screen.answer(|request| matches!(request, Request::Hooks(_)), Ok(hooks()));
+    screen.keys("[");
+    assert_eq!(tabs(&screen), before);
+    for url in urls {
+        assert!(screen.text().contains(url), "{url}: {}", screen.text());
+    }
+}

@@ -8,7 +8,8 @@ use farrier_common::{
 };
 
 use super::{
-    Deliveries, HooksMenu,
+    Deliveries,
+    choice::HooksMenu,
     replay::{self, ReplaySource},
     rows as delivery_rows, short,
     signature::{self, SignedText},

@@ -2,7 +2,7 @@
 
 use farrier_common::client::HookOwner;
 
-use super::{Deliveries, HooksMenu, NEAR, ROWS_MAX, STATES, replay, short};
+use super::{Deliveries, NEAR, ROWS_MAX, STATES, choice::HooksMenu, replay, short};
 use crate::ui::{
     list::ListView as _,
     net::{Answer, Problem, Request},

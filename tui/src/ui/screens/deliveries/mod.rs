@@ -3,6 +3,7 @@
 pub(super) mod actions;
 mod answers;
 mod changes;
+mod choice;
 mod inspector;
 pub(super) mod replay;
 pub(super) mod rows;
@@ -14,7 +15,8 @@ use std::{collections::BTreeSet, time::Duration};
 use farrier_common::api::Delivery;
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use self::inspector::Inspector;
+pub(crate) use self::choice::GroupFilter;
+use self::{choice::HooksMenu, inspector::Inspector};
 use super::{Related, Screen, ScreenId, Selection, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
@@ -35,23 +37,6 @@ const ROWS_MAX: usize = 16_000;
 /// The tabs: their names, and the state in the API's terms.
 const STATES: [(&str, &str); 4] =
     [("all", ""), ("failed", "failure"), ("waiting", "pending"), ("cancelled", "cancelled")];
-
-/// The deliveries of a group: of a hook, with a reason, or of the hooks with a host.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct GroupFilter {
-    pub(crate) hook: Option<u64>,
-    /// Empty: all.
-    pub(crate) reason: String,
-    /// Empty: all.
-    pub(crate) host: String,
-}
-
-/// What the menu offers for which hooks are being listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum HooksMenu {
-    Hooks,
-    Hosts,
-}
 
 #[derive(Debug)]
 pub(crate) struct Deliveries {
@@ -115,57 +100,6 @@ fn short(guid: &str) -> &str {
 }
 
 impl Deliveries {
-    /// Shows the deliveries of one event, or of all.
-    pub(crate) fn choose_event(&mut self, event: String, env: &mut Env) {
-        (self.event, self.reading) = (event, false);
-        self.start_over(env);
-    }
-
-    /// Shows the deliveries of one hook, or of all.
-    pub(crate) fn choose(&mut self, hook: Option<u64>, env: &mut Env) {
-        self.restrict(GroupFilter { hook, ..GroupFilter::default() }, env);
-    }
-
-    /// Shows the deliveries of the hooks with a host, or of all.
-    pub(crate) fn choose_host(&mut self, host: String, env: &mut Env) {
-        self.restrict(GroupFilter { host, ..GroupFilter::default() }, env);
-    }
-
-    /// Shows the deliveries of a group, in any state and of any event.
-    pub(crate) fn choose_group(&mut self, group: GroupFilter, env: &mut Env) {
-        self.state = 0;
-        self.event.clear();
-        self.restrict(group, env);
-    }
-
-    /// Shows the deliveries of a group, of an event, and in a state (in the API's terms).
-    pub(crate) fn choose_all(&mut self, group: GroupFilter, event: String, state: &str, env: &mut Env) {
-        self.state = STATES.iter().position(|(_, of_api)| *of_api == state).unwrap_or(0);
-        self.event = event;
-        self.restrict(group, env);
-    }
-
-    /// Shows the deliveries of a group in the shown state and of the shown event.
-    fn restrict(&mut self, group: GroupFilter, env: &mut Env) {
-        (self.hook, self.reason, self.host, self.reading) = (group.hook, group.reason, group.host, false);
-        self.start_over(env);
-    }
-
-    /// Shows one delivery, by its UUID or ID, of any hook.
-    pub(crate) fn find(&mut self, delivery: String, env: &mut Env) {
-        env.send(Request::Delivery(delivery.clone()));
-        self.requested_delivery = Some(delivery);
-    }
-
-    /// Shows one delivery of a hook as soon as it is listed.
-    pub(crate) fn inspect(&mut self, hook: u64, delivery: String, env: &mut Env) {
-        self.state = 0;
-        self.event.clear();
-        self.choose(Some(hook), env);
-        self.rows.list.select(delivery);
-        self.reading = true;
-    }
-
     fn start_over(&mut self, env: &mut Env) {
         self.row_limit = DELIVERIES_STEP;
         self.rows.stop(env);

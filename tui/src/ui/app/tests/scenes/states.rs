@@ -7,7 +7,10 @@ use super::{
     },
     Scene, on,
 };
-use crate::ui::net::{Page, ProblemKind};
+use crate::ui::{
+    app::RequestOwner,
+    net::{Page, ProblemKind},
+};
 
 pub(super) const STATES: &[Scene] = &[
     Scene::new("silence", TestTerminal::start, |screen| screen.advance(Duration::from_millis(100))),
@@ -67,9 +70,8 @@ pub(super) const STATES: &[Scene] = &[
         screen.advance(Duration::from_secs(6));
         let problem = Problem::new(ProblemKind::Busy(Some(30)), "reading the status: too many requests (429)");
         screen.answer(|request| *request == Request::Repositories, Err(problem.clone()));
-        screen.is_silent = true;
-        screen.advance(Duration::from_secs(3));
-        screen.answer(|request| *request == Request::Status, Err(problem));
+        screen.app.send(RequestOwner::App, Request::Status);
+        screen.answer_last_of(|request| *request == Request::Status, Err(problem));
     }),
     on("busy-list", |screen| {
         screen.advance(Duration::from_secs(6));
