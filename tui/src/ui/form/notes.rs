@@ -47,7 +47,7 @@ impl Form {
         self.notes.push(Note { name, request: Some(request), ticket: Some(ticket), result: None });
     }
 
-    /// Shows a text below all fields, and whether it is good news.
+    /// Shows a text below all fields: a result if `good`, else a warning.
     pub(super) fn report(&mut self, (good, text): (bool, String)) {
         self.forget_note("");
         self.notes.push(Note { name: "", request: None, ticket: None, result: Some((good, text)) });
