@@ -30,12 +30,11 @@ impl Form {
     /// corrected.
     pub(crate) fn take_edited(&mut self, text: Redacted) {
         let Some((name, _)) = self.kind.text_to_edit(self) else { return };
-        let report = match self.kind.bad_text(&text) {
-            Some(why) => (false, why),
-            None => {
-                let size = human_bytes(i64::try_from(text.len()).unwrap_or(i64::MAX));
-                (true, format!("{size} from the editor are sent unless a file is named"))
-            }
+        let report = if let Some(why) = self.kind.bad_text(&text) {
+            (false, why)
+        } else {
+            let size = human_bytes(i64::try_from(text.len()).unwrap_or(i64::MAX));
+            (true, format!("{size} from the editor are sent unless a file is named"))
         };
         self.report(report);
         if let Some(field) = self.field_mut(name) {

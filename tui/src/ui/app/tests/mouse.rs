@@ -260,7 +260,7 @@ fn a_click_on_a_tab_of_a_pane_shows_it_and_gives_the_pane_the_focus() {
     click(&mut screen, " Members ");
     assert!(screen.text().contains("[Members]"), "{}", screen.text());
     assert_eq!(screen.app.screen().right_has_focus(), Some(true));
-    click(&mut screen, " Repositories ");
+    click(&mut screen, " Repositories");
     assert!(screen.text().contains("[Repositories]"), "{}", screen.text());
     let mut screen = TestScreen::loaded(120, 40);
     screen.keys("m");

@@ -133,9 +133,13 @@ impl Deliveries {
         let left = panes::tabs(STATES.iter().map(|(state, _)| state), self.state, true, &world.tabs, area, buf);
         let hook = self.hook.map_or_else(|| "any".to_owned(), |hook| hook.to_string());
         let event = if self.event.is_empty() { "any" } else { &self.event };
-        let given = [("reason", &self.reason), ("host", &self.host)].into_iter().filter(|(_, value)| !value.is_empty());
-        let more: String = given.map(|(name, value)| format!("   {name}: {value}")).collect();
-        text(buf, left, &format!("   hook: {hook}   event: {event}{more}"), Role::Muted);
+        let mut given = format!("   hook: {hook}   event: {event}");
+        for (name, value) in [("reason", &self.reason), ("host", &self.host)] {
+            if !value.is_empty() {
+                given = format!("{given}   {name}: {value}");
+            }
+        }
+        text(buf, left, &given, Role::Muted);
     }
 
     fn step(&mut self, action: Action, env: &mut Env) {
