@@ -11,6 +11,7 @@ pub mod check;
 pub mod clock;
 pub mod config;
 pub mod control;
+pub mod copies;
 pub mod data_dir;
 pub mod delivery;
 pub mod file_parts;

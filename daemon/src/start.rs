@@ -20,6 +20,7 @@ use crate::{
     clock::{Clock, Millis},
     config::{Config, LiveConfig},
     control::Control,
+    copies::Copies,
     data_dir::{self, DataDirError, KeySources},
     delivery::{self, DeliveryContext, DeliveryFields},
     git::{self, Git},
@@ -45,7 +46,7 @@ use crate::{
         marked_uploads,
         migrations::{self, Migrations},
         mirrors::MirrorRuns,
-        pushes,
+        ref_moves,
         releases::downloads::DownloadCounts,
         repositories,
         sign_in::SignIn,
@@ -54,7 +55,7 @@ use crate::{
     set_aside::SetAside,
     shares::MemoryBudget,
     ssh::{self, HostKeys},
-    store::{Store, StoreError, Tx, identity, repositories::orders, sealing},
+    store::{Store, StoreError, Tx, identity, refs, repositories::orders, sealing},
     tasks::{self, Tasks},
     telemetry::records::LogRecords,
     wake::Wake,
@@ -125,7 +126,6 @@ pub async fn run_with_store(
     }
     migrations::recover(&context).await.map_err(RunError::Recover)?;
     marked_uploads::recover(&context).await.map_err(RunError::Recover)?;
-    let interrupted = pushes::interrupted(&context).await.map_err(RunError::Recover)?;
     let state = AppState::new(context.clone(), peers);
     let router = http::router(state.clone());
     let service = HttpService::new(router, &state);
@@ -155,7 +155,7 @@ pub async fn run_with_store(
     tasks.keep_in_background("deliver", delivery::run(context.delivery.clone()));
     tasks.keep_in_background("bundles", background::run_bundles(context.clone()));
     tasks.keep_in_background("fan-out", delivery::run_fan_out(context.delivery.clone()));
-    tasks.short(pushes::recover(context.clone(), interrupted));
+    tasks.short(ref_moves::adopt_marked(context.clone()));
     tasks.short(repositories::fill_branch_counts(context.clone()));
 
     if let Some((sockets, keys)) = ssh {
@@ -238,6 +238,8 @@ async fn build(
         tracing::info!(rows = encrypted.rows, "secrets in the store were encrypted with the current key");
     }
     orders::add_missing(&store).await.map_err(failed)?;
+    // Before anything reads a ref.
+    refs::convert(&store).await.map_err(failed)?;
     accounts::ensure_administrator(&store, now).await.map_err(failed)?;
     let keys = signing_keys(&store, now).await.map_err(failed)?;
     let events = SequenceTracker::open(&store).await.map_err(failed)?;
@@ -258,6 +260,7 @@ async fn build(
         config: LiveConfig::new(config),
         clock,
         tasks,
+        copies: Copies::new(store.clone(), git.clone()),
         store,
         git,
         metrics: Metrics::default(),

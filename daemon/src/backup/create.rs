@@ -17,7 +17,7 @@ use crate::{
     blob::{BlobStore as _, BlockRef, LocalBlobs},
     clock::{Clock, Millis},
     data_dir::KEY_FILE,
-    git::{Git, RepositoryFile, tips_in},
+    git::{Git, RepositoryFile, files_of_refs, tips_in},
     store::{
         STORE_FILE, Snapshot, Store, StoreError, Tx, backups,
         engine::{RedbEngine, RedbOptions},
@@ -71,6 +71,8 @@ pub async fn create(
     let _hold = source.git.removals().hold();
     let store_file = writer.directory().join(STORE_FILE);
     let copy = copy_store(&source.store, &store_file).await?;
+    // The store may be that of an earlier release, if no daemon has opened it yet.
+    refs::convert(&copy).await?;
     if without_caches {
         leave_out_cache_entries(&copy, began_ms).await?;
     }
@@ -155,7 +157,7 @@ struct BackupRun<'a> {
     source: &'a BackupSource,
     /// `None` only while a step uses it on another thread.
     writer: Option<BackupWriter>,
-    /// Repositories whose refs or `HEAD` differ from the snapshot.
+    /// Repositories of an earlier release whose refs or `HEAD` differ from the snapshot.
     moved: Vec<u64>,
     warnings: Vec<String>,
 }
@@ -193,12 +195,34 @@ impl BackupRun<'_> {
 
     async fn add_repository(&mut self, snapshot: &Snapshot, row: &Repository) -> Result<(), BackupError> {
         let (id, git) = (row.id, &self.source.git);
+        let from_disk = refs::version(snapshot, id).await?.is_none_or(|version| version.from_disk);
         let lock = git.lock(id).await;
-        let Some(files) = git.files_for_backup(id, &lock).await? else {
+        let Some(mut files) = git.files_for_backup(id, from_disk, &lock).await? else {
             self.warnings.push(format!("repository {id} has no directory; run farrierd check-data"));
             return Ok(());
         };
         drop(lock);
+        if from_disk {
+            files = self.compare_refs(snapshot, row, files).await?;
+        } else {
+            let refs = refs_of(snapshot, id).await?;
+            let branch = row.default_branch.clone();
+            files.extend(tasks::blocking(move || files_of_refs(&branch, refs)).await);
+        }
+        let directory = git.directory(id);
+        self.write(move |writer| {
+            files.into_iter().try_for_each(|file| add_repository_file(writer, id, &directory, file))
+        })
+        .await
+    }
+
+    /// Notes whether the files of refs, which decide in a repository that was not adopted yet, differ from the rows.
+    async fn compare_refs(
+        &mut self,
+        snapshot: &Snapshot,
+        row: &Repository,
+        files: Vec<RepositoryFile>,
+    ) -> Result<Vec<RepositoryFile>, BackupError> {
         // A large repository has many refs, which take a while to read.
         let head = format!("ref: refs/heads/{}\n", row.default_branch);
         let (files, tips, has_head) = tasks::blocking(move || {
@@ -208,14 +232,10 @@ impl BackupRun<'_> {
             (files, tips, has_head)
         })
         .await;
-        if !has_head || refs::all(snapshot, id).await? != tips {
-            self.moved.push(id);
+        if !has_head || refs::all(snapshot, row.id).await? != tips {
+            self.moved.push(row.id);
         }
-        let directory = git.directory(id);
-        self.write(move |writer| {
-            files.into_iter().try_for_each(|file| add_repository_file(writer, id, &directory, file))
-        })
-        .await
+        Ok(files)
     }
 
     /// Adds the bytes of artifacts, cache entries, files of releases and LFS objects that the snapshot has.
@@ -287,6 +307,19 @@ impl BackupRun<'_> {
         let warnings = self.write(add).await?;
         self.warnings.extend(warnings);
         Ok(())
+    }
+}
+
+/// Returns the refs in the snapshot, sorted by name: name, object id, and what a tag object leads to.
+async fn refs_of(snapshot: &Snapshot, id: u64) -> Result<Vec<(String, String, Option<String>)>, BackupError> {
+    let mut all: Vec<(String, String, Option<String>)> = Vec::new();
+    loop {
+        let after = all.last().map(|(name, ..)| name.clone());
+        let page = refs::page(snapshot, id, after.as_deref(), PAGE).await?;
+        if page.is_empty() {
+            return Ok(all);
+        }
+        all.extend(page.into_iter().map(|(name, found)| (name, found.tip, found.peeled)));
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     blob::BlobError,
     data_dir::PairError,
     git::GitError,
-    store::{StoreError, copy::CopyError, engine::EngineError},
+    store::{StoreError, copy::StoreCopyError, engine::EngineError},
 };
 
 /// Why a backup was not made, checked or restored.
@@ -149,7 +149,7 @@ pub enum BackupError {
     },
     /// The rows cannot be copied.
     #[error("the rows of the store cannot be copied")]
-    Copy(#[from] CopyError),
+    Copy(#[from] StoreCopyError),
     /// The copied store cannot be opened.
     #[error("the copied store cannot be opened")]
     Engine(#[from] EngineError),

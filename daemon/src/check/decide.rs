@@ -4,12 +4,15 @@
 //! also not later: rows of an older store that would make the daemon delete data are changed here. If the process
 //! is interrupted, store and data stay unpaired, and the command can run again.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+mod tips;
 
-use farrier_proto::store::{MigrationState, Repository};
+use std::{fmt, sync::Arc};
+
+use farrier_proto::store::Repository;
 use futures_util::TryStreamExt as _;
 use serde::Serialize;
 
+use self::tips::UnreadableRefs;
 use super::{CheckError, artifacts, free_ids::FreeIds};
 use crate::{
     blob::{BlobStore, UploadKey},
@@ -23,16 +26,16 @@ use crate::{
     },
     set_aside::SetAside,
     store::{
-        Store, StoreError, Tx, artifacts as artifact_rows, caches, check as store_check, owners, refs,
-        releases::assets, repositories,
+        Store, StoreError, Tx, artifacts as artifact_rows, caches, check as store_check, owners,
+        refs::{self, Ref},
+        releases::assets,
+        repositories,
     },
     tasks,
 };
 
 /// Rows to read per transaction.
 const PAGE: usize = 200;
-/// Tips to record per transaction.
-const TIPS_AT_ONCE: usize = 1_000;
 
 /// What to do with repositories without a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +76,7 @@ pub async fn decide(config: &Config, decision: Decision, clock: Clock) -> Result
     }
     let store = data_dir::open_or_create_store(config).await?;
     store.write_format().await?;
+    refs::convert(&store).await?;
 
     // Before sequences are raised, because the account must get the first id.
     accounts::ensure_administrator(&store, clock.now_ms()).await?;
@@ -125,67 +129,6 @@ impl Pairing {
         audit::record_offline(&self.store, command, entry, self.clock.now_ms()).await
     }
 
-    /// Records the branches and tags on disk of all repositories that have rows.
-    async fn sync_known_repositories(&mut self) -> Result<(), CheckError> {
-        let mut after = None;
-        loop {
-            let (page, next) = repositories::batch(&self.store.read().await?, after.as_deref(), PAGE).await?;
-            for row in page {
-                if self.git.repositories_at_start().contains(&row.id) && !row.deleted {
-                    self.sync_tips(&row).await?;
-                }
-            }
-            after = next;
-            if after.is_none() {
-                return Ok(());
-            }
-        }
-    }
-
-    async fn sync_tips(&mut self, row: &Repository) -> Result<(), CheckError> {
-        let found: BTreeMap<String, String> = match self.git.all_tips(row.id).await {
-            Ok(found) => found.into_iter().collect(),
-            Err(error) => {
-                self.done.push(format!("repository {} ({}): its refs cannot be read: {error}", row.id, row.name));
-                return Ok(());
-            }
-        };
-        let recorded = refs::all(&self.store.read().await?, row.id).await?;
-        let removed = recorded.keys().filter(|name| !found.contains_key(*name)).map(|name| (name.clone(), None));
-        let moved = found.iter().filter(|(name, id)| recorded.get(*name) != Some(id));
-        let moved = moved.map(|(name, id)| (name.clone(), Some(id.clone())));
-        let changes: Vec<(String, Option<String>)> = removed.chain(moved).collect();
-        let has_branch = found.keys().any(|name| name.starts_with("refs/heads/"));
-        // The import is done: its directory exists, although it was running when this older store was copied. The
-        // daemon would remove the directory of an interrupted import.
-        let running = |row: &Repository| row.migration.as_ref().is_some_and(|m| m.state() == MigrationState::Running);
-        if changes.is_empty() && !running(row) && (!row.empty || !has_branch) {
-            return Ok(());
-        }
-        for part in changes.chunks(TIPS_AT_ONCE).chain(changes.is_empty().then_some(&[][..])) {
-            let write = async |tx: Tx| {
-                for (name, id) in part {
-                    refs::set(&tx, row.id, name, id.as_deref());
-                }
-                let Some(before) = repositories::get(&tx, row.id).await? else { return Ok(()) };
-                let mut after = Repository { empty: before.empty && !has_branch, ..before.clone() };
-                if let Some(migration) = after.migration.as_mut().filter(|_| running(&before)) {
-                    migration.set_state(MigrationState::Done);
-                }
-                repositories::put(&tx, Some(&before), &after);
-                Ok::<_, StoreError>(())
-            };
-            self.store.write(write).await?;
-        }
-        self.done.push(format!(
-            "repository {} ({}): {} branches and tags recorded as they are on disk",
-            row.id,
-            row.name,
-            changes.len()
-        ));
-        Ok(())
-    }
-
     async fn handle_unknown_repositories(&mut self, decision: Decision) -> Result<(), CheckError> {
         for id in self.git.repositories_at_start().to_vec() {
             if repositories::get(&self.store.read().await?, id).await?.is_some() {
@@ -213,8 +156,8 @@ impl Pairing {
     /// adopted.
     async fn adopt(&self, id: u64) -> Result<Result<String, String>, CheckError> {
         let read = async {
-            let tips = self.git.all_tips(id).await?;
-            Ok::<_, crate::git::GitError>((tips, self.git.head(id).await?, self.git.size_bytes(id).await?))
+            let (tips, _) = self.read_refs(id).await?;
+            Ok::<_, UnreadableRefs>((tips, self.git.head(id).await?, self.git.size_bytes(id).await?))
         };
         let (tips, head, size_bytes) = match read.await {
             Ok(read) => read,
@@ -224,6 +167,7 @@ impl Pairing {
             return Ok(Err("the account admin does not exist".into()));
         };
         let now = self.clock.now_ms();
+        let tips: Vec<(String, Ref)> = tips.into_iter().collect();
         let first = tips.iter().find_map(|(name, _)| name.strip_prefix("refs/heads/"));
         let row = Repository {
             id,
@@ -246,7 +190,7 @@ impl Pairing {
             let inserted = self.store.write(async |tx: Tx| {
                 let inserted = repositories::insert(&tx, &row).await?;
                 if inserted {
-                    repositories::put_tips(&tx, id, &tips);
+                    refs::create(&tx, id, row.sha256, false, &tips);
                 }
                 Ok::<_, StoreError>(inserted)
             });

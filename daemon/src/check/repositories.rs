@@ -1,18 +1,21 @@
-//! Checks repositories: rows against directories, recorded refs against refs on disk.
+//! Checks repositories: rows against directories. [`refs`] compares refs.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod refs;
 
-use farrier_proto::store::{MigrationState, PushMark, Repository};
+use std::collections::BTreeSet;
+
+use farrier_proto::store::{MigrationState, Repository};
 
 use super::{Check, CheckError, Class};
-use crate::store::{StoreError, Tx, owners, refs, repositories};
+use crate::store::{StoreError, Tx, owners, refs as ref_rows, repositories};
 
 /// Rows to read per transaction.
 const PAGE: usize = 200;
 
 /// Checks every repository and every directory.
 pub(super) async fn check(check: &mut Check) -> Result<(), CheckError> {
-    let marked: BTreeSet<u64> = refs::marks(&check.store.read().await?).await?.into_iter().map(|mark| mark.0).collect();
+    let marks = ref_rows::marks(&check.store.read().await?).await?;
+    let marked: BTreeSet<u64> = marks.into_iter().map(|(repository, ..)| repository).collect();
     let on_disk: BTreeSet<u64> = check.git.repositories_at_start().iter().copied().collect();
     let (mut after, mut unknown) = (None, on_disk.clone());
     loop {
@@ -86,15 +89,8 @@ async fn check_repository(check: &mut Check, row: &Repository, on_disk: bool, ma
         return Ok(());
     }
     check_head(check, row, &subject).await;
-    if marked {
-        check.add_finding(
-            Class::Unfinished,
-            &subject,
-            "a push was interrupted; the daemon records its changes when it starts",
-        );
-    } else {
-        check_tips(check, row, &subject).await?;
-    }
+    refs::check(check, row, &subject, marked).await?;
+    check_packs(check, row, &subject).await;
     if check.options.git {
         match check.git.fsck(row.id).await {
             Ok(None) => {}
@@ -137,35 +133,18 @@ async fn check_head(check: &mut Check, row: &Repository, subject: &str) {
     }
 }
 
-/// Checks that the branches and tags on disk are the recorded ones.
-async fn check_tips(check: &mut Check, row: &Repository, subject: &str) -> Result<(), CheckError> {
-    let recorded = refs::all(&check.store.read().await?, row.id).await?;
-    let found: BTreeMap<String, String> = match check.git.all_tips(row.id).await {
-        Ok(found) => found.into_iter().collect(),
-        Err(error) => {
-            check.add_finding(Class::Damage, subject, format!("its refs cannot be read: {error}"));
-            return Ok(());
+/// Checks that every pack has its index. One of the files is missing if the daemon was killed while it moved a pack of
+/// a push that it had not acknowledged. A file that was lost later has the same effect.
+async fn check_packs(check: &mut Check, row: &Repository, subject: &str) {
+    match check.git.incomplete_packs(row.id).await {
+        Ok(0) => {}
+        Ok(packs) => {
+            let message = format!(
+                "{packs} files are packs without an index or indexes without a pack, which an interrupted push can \
+                 leave; git ignores them, and --git shows whether objects are missing"
+            );
+            check.add_finding(Class::Waste, subject, message);
         }
-    };
-    for (name, id) in recorded.iter().filter(|(name, _)| !found.contains_key(*name)) {
-        let message = format!("{name} was recorded at {id} but does not exist on disk");
-        let git = check.git.clone();
-        check.repair((Class::Damage, subject.to_owned(), message), git.restore_ref(row.id, name, id)).await;
+        Err(error) => check.add_finding(Class::Damage, subject, format!("its packs cannot be listed: {error}")),
     }
-    let unrecorded = found.iter().filter(|(name, id)| recorded.get(*name) != Some(id)).map(|(name, _)| name.as_str());
-    let unrecorded: Vec<&str> = unrecorded.collect();
-    if !unrecorded.is_empty() {
-        // The daemon then records the refs that it finds and creates their events, as after an interrupted push.
-        let message = format!(
-            "refs differ from the recorded ones; the daemon records them when it starts: {}",
-            unrecorded.join(", ")
-        );
-        let (store, id) = (check.store.clone(), row.id);
-        let marked = store.write(async |tx: Tx| {
-            refs::mark(&tx, id, id, &PushMark::default());
-            Ok::<_, StoreError>(())
-        });
-        check.repair((Class::Damage, subject.to_owned(), message), marked).await;
-    }
-    Ok(())
 }

@@ -7,7 +7,7 @@ use crate::{
     config::{Config, StoreEngine},
     store::{
         Store,
-        copy::{Copied, CopyError, copy},
+        copy::{Copied, StoreCopyError, copy},
     },
 };
 
@@ -29,7 +29,7 @@ pub enum CopyStoreError {
         to: PathBuf,
         /// The cause.
         #[source]
-        source: CopyError,
+        source: StoreCopyError,
     },
 }
 

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use super::DeliveryContext;
 use crate::{
+    copies::CopyError,
     git::{
         GitError,
         read::{HistoryQuery, RepositoryReader, commit::CommitObject, history::Changes},
@@ -38,6 +39,9 @@ pub enum DeliveryError {
     /// Git failed.
     #[error("reading the commits of a push failed")]
     Git(#[from] GitError),
+    /// The directory of the repository could not be brought up to date.
+    #[error("bringing the directory of a repository up to date failed")]
+    Copy(#[from] CopyError),
 }
 
 /// The events whose payloads are being completed. The workers of all hooks of an event start at the same time, and only
@@ -105,7 +109,7 @@ async fn fill(
                 details = found;
                 break;
             }
-            Err(DeliveryError::Git(GitError::Busy)) if attempt < TRIES => {
+            Err(DeliveryError::Git(GitError::Busy) | DeliveryError::Copy(_)) if attempt < TRIES => {
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
             Err(error) => {
@@ -140,6 +144,7 @@ async fn read(context: &DeliveryContext, repository: u64, moved: &RefMove) -> Re
     let row = repositories::get(&snapshot, repository).await?.filter(|row| !row.deleted);
     let Some(row) = row else { return Ok(PushDetails::default()) };
     drop(snapshot);
+    context.copies.current(repository).await?;
     // No client waits, so the limit is that of other git work.
     let git = context.git.reader(repository).with_timeout(context.git.timeout());
     if ref_name::is_zero(&moved.after) {

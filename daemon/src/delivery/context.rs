@@ -6,6 +6,7 @@ use super::{Backlog, Completions, HistoryGrowth, Outbox, Results};
 use crate::{
     clock::{Clock, Millis},
     config::LiveConfig,
+    copies::Copies,
     git::Git,
     metrics::Metrics,
     model::root_url::RootUrl,
@@ -33,6 +34,8 @@ pub struct DeliveryFields {
     pub store: Store,
     /// Stores the git repositories.
     pub git: Git,
+    /// The copies of repositories: brings the git directories to the version of the rows.
+    pub copies: Copies,
     /// Counts requests, delivery attempts and finished deliveries.
     pub metrics: Metrics,
     /// Sends requests to the receivers of deliveries.

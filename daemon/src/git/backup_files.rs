@@ -1,8 +1,12 @@
 //! Lists the files of a repository for a backup.
 //!
-//! Files that git replaces (refs, `HEAD`, the configuration) are read while the lock of the repository is held. Files
-//! of objects never change and are only named: a hold of [`Git::removals`] keeps them until they were copied. So the
-//! copy has every object that its refs reach, also while clients push.
+//! Refs and `HEAD` come from the rows of the backup's snapshot ([`files_of_refs`]). Files of objects never change and
+//! are only named: a hold of [`Git::removals`] keeps them until they were copied. They are listed after the snapshot,
+//! and an object is on disk before a row names it, so the copy has every object that its refs reach, also while clients
+//! push.
+//!
+//! In a repository of an earlier release that was not adopted yet, the files of refs decide. They are read while the
+//! lock of the repository is held.
 
 use std::{
     collections::BTreeMap,
@@ -12,6 +16,7 @@ use std::{
 
 use super::{
     Git, GitError, RepositoryLock,
+    copy_file::COPY_FILE,
     fork::{ALTERNATES, is_unfinished},
     repository::NEW,
 };
@@ -27,6 +32,12 @@ const LOCK: &str = ".lock";
 const DERIVED: &str = "info";
 /// File of the refs without a file of their own.
 const PACKED_REFS: &str = "packed-refs";
+/// The next content of [`PACKED_REFS`].
+const NEW_PACKED_REFS: &str = "packed-refs.new";
+/// The first line of a complete file of refs.
+const PACKED_REFS_HEADER: &str = "# pack-refs with: peeled fully-peeled sorted \n";
+/// The files and the directory with `HEAD` and the refs of a repository.
+const REFS: [&str; 3] = ["HEAD", PACKED_REFS, "refs"];
 /// Starts of the names of indexes over several packs. Git creates them again.
 const MULTI_PACK_INDEX: &str = "multi-pack-index";
 
@@ -40,11 +51,12 @@ pub struct RepositoryFile {
 }
 
 impl Git {
-    /// Returns the files of a repository that a backup needs; `None` if it has no directory. The caller holds removals
-    /// until it has read the files of objects.
+    /// Returns the files of a repository that a backup needs; `None` if it has no directory. `with_refs`: including
+    /// `HEAD` and the files of refs. The caller holds removals until it has read the files of objects.
     pub async fn files_for_backup(
         &self,
         repository: u64,
+        with_refs: bool,
         _lock: &RepositoryLock,
     ) -> Result<Option<Vec<RepositoryFile>>, GitError> {
         let directory = self.directory(repository);
@@ -53,11 +65,29 @@ impl Git {
                 return Ok(None);
             }
             let mut files = Vec::new();
-            add_files(&directory, Path::new(""), &mut files)?;
+            add_files(&directory, Path::new(""), with_refs, &mut files)?;
             Ok(Some(files))
         };
         tasks::blocking(list).await.map_err(GitError::io("listing the files of a repository"))
     }
+}
+
+/// Returns `HEAD` and the file of refs of a repository. `refs`: name, object id, and the object to which a tag object
+/// leads, sorted by name.
+pub fn files_of_refs(
+    default_branch: &str,
+    refs: impl IntoIterator<Item = (String, String, Option<String>)>,
+) -> [RepositoryFile; 2] {
+    let mut packed = PACKED_REFS_HEADER.to_owned();
+    for (name, id, peeled) in refs {
+        packed.extend([id.as_str(), " ", name.as_str(), "\n"]);
+        if let Some(peeled) = peeled {
+            packed.extend(["^", peeled.as_str(), "\n"]);
+        }
+    }
+    let head = format!("ref: refs/heads/{default_branch}\n");
+    [("HEAD", head), (PACKED_REFS, packed)]
+        .map(|(path, text)| RepositoryFile { path: path.into(), content: Some(text.into_bytes()) })
 }
 
 /// Returns the branches and tags in `files` with their object ids. Reads only the files, so a busy daemon needs no
@@ -80,8 +110,9 @@ pub fn tips_in(files: &[RepositoryFile]) -> BTreeMap<String, String> {
     tips
 }
 
-/// Adds the files in the directory `below`, a path from `root`.
-fn add_files(root: &Path, below: &Path, files: &mut Vec<RepositoryFile>) -> io::Result<()> {
+/// Adds the files in the directory `below`, a path from `root`. The file that says which rows the files of refs follow
+/// is left out, because it belongs to this directory only, and so is a list of refs that is not complete.
+fn add_files(root: &Path, below: &Path, with_refs: bool, files: &mut Vec<RepositoryFile>) -> io::Result<()> {
     let (top, in_objects) = (below == Path::new(OBJECTS), below.starts_with(OBJECTS));
     for entry in fs::read_dir(root.join(below))? {
         let entry = entry?;
@@ -95,7 +126,9 @@ fn add_files(root: &Path, below: &Path, files: &mut Vec<RepositoryFile>) -> io::
         } else {
             text.ends_with(LOCK) || (below == Path::new(INFO) && text.starts_with(NEW))
         };
-        if is_left_out {
+        let is_ref = below == Path::new("") && REFS.contains(&&*text);
+        let is_of_directory = below == Path::new("") && [COPY_FILE, NEW_PACKED_REFS].contains(&&*text);
+        if is_left_out || is_of_directory || (is_ref && !with_refs) {
             continue;
         }
         if is_directory {
@@ -103,7 +136,7 @@ fn add_files(root: &Path, below: &Path, files: &mut Vec<RepositoryFile>) -> io::
                 refuse_alternates(&entry.path())?;
                 continue;
             }
-            add_files(root, &path, files)?;
+            add_files(root, &path, with_refs, files)?;
         } else if !in_objects {
             files.push(RepositoryFile { content: Some(fs::read(entry.path())?), path });
         } else if !text.starts_with(MULTI_PACK_INDEX) {
@@ -143,6 +176,22 @@ mod tests {
     }
 
     #[test]
+    fn refs_of_rows_are_written_as_git_packs_them() {
+        let row =
+            |name: &str, id: &str, peeled: Option<&str>| (name.to_owned(), id.to_owned(), peeled.map(str::to_owned));
+        let rows = [row("refs/heads/main", "1a", None), row("refs/tags/v1", "2b", Some("1a"))];
+        let [head, packed] = files_of_refs("main", rows);
+        let text = |file: &RepositoryFile| String::from_utf8(file.content.clone().expect("content")).expect("text");
+        assert_eq!((head.path.to_str(), text(&head).as_str()), (Some("HEAD"), "ref: refs/heads/main\n"));
+        let lines = "1a refs/heads/main\n2b refs/tags/v1\n^1a\n";
+        assert_eq!(packed.path.to_str(), Some("packed-refs"));
+        assert_eq!(text(&packed), format!("{PACKED_REFS_HEADER}{lines}"));
+        let tips: Vec<(String, String)> = tips_in(&[head, packed]).into_iter().collect();
+        let tip = |name: &str, id: &str| (name.to_owned(), id.to_owned());
+        assert_eq!(tips, [tip("refs/heads/main", "1a"), tip("refs/tags/v1", "2b")]);
+    }
+
+    #[test]
     fn refs_are_read_and_files_of_objects_are_named() {
         let dir = tempfile::tempdir().expect("a directory");
         let write = |path: &str| {
@@ -154,7 +203,9 @@ mod tests {
         let read = [&["HEAD", "config", "info/attributes", "packed-refs"][..], &refs].concat();
         let named = ["objects/ab/cd", "objects/pack/pack-1.pack", "objects/pack/pack-1.idx"];
         let left_out = [
+            "farrier-copy",
             "HEAD.lock",
+            "packed-refs.new",
             "refs/heads/main.lock",
             "info/new-7-ab",
             "objects/info/commit-graph",
@@ -168,7 +219,7 @@ mod tests {
             write(path);
         }
         let mut files = Vec::new();
-        add_files(dir.path(), Path::new(""), &mut files).expect("listed");
+        add_files(dir.path(), Path::new(""), true, &mut files).expect("listed");
         files.sort_by(|a, b| a.path.cmp(&b.path));
         let paths = |with: bool| -> Vec<&str> {
             let chosen = files.iter().filter(|file| file.content.is_some() == with);
@@ -176,7 +227,15 @@ mod tests {
         };
         assert_eq!(paths(true), read);
         assert_eq!(paths(false), ["objects/ab/cd", "objects/pack/pack-1.idx", "objects/pack/pack-1.pack"]);
+        let mut without_refs = Vec::new();
+        add_files(dir.path(), Path::new(""), false, &mut without_refs).expect("listed");
+        let mut paths: Vec<_> = without_refs.iter().filter_map(|file| file.path.to_str()).collect();
+        paths.sort_unstable();
+        let mut expected = [&["config", "info/attributes"], &named[..]].concat();
+        expected.sort_unstable();
+        assert_eq!(paths, expected);
         write("objects/info/alternates");
-        assert!(add_files(dir.path(), Path::new(""), &mut Vec::new()).is_err(), "objects of another repository");
+        let listed = add_files(dir.path(), Path::new(""), true, &mut Vec::new());
+        assert!(listed.is_err(), "objects of another repository");
     }
 }

@@ -1,7 +1,7 @@
 //! Builds and runs one git command: arguments, environment, configuration, input, and limits on output and
 //! time.
 
-use std::{ffi::OsString, fs::File, os::unix::ffi::OsStrExt as _, process::Stdio, sync::Arc, time::Duration};
+use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, process::Stdio, sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -26,7 +26,6 @@ pub struct GitCommand {
     environment: Vec<(String, OsString)>,
     config: Vec<(String, OsString)>,
     stdin: Bytes,
-    stdin_file: Option<File>,
     output_max_bytes: usize,
     timeout: Duration,
     memory: Option<Arc<RequestMemory>>,
@@ -52,7 +51,6 @@ impl GitCommand {
             environment: Vec::new(),
             config: Vec::new(),
             stdin: Bytes::new(),
-            stdin_file: None,
             output_max_bytes: OUTPUT_MAX_BYTES,
             timeout,
             memory: None,
@@ -92,12 +90,6 @@ impl GitCommand {
     /// Sets the standard input. Only [`GitCommand::run`] uses it.
     pub fn stdin(mut self, stdin: impl Into<Bytes>) -> Self {
         self.stdin = stdin.into();
-        self
-    }
-
-    /// Sets a file as the standard input, from its position.
-    pub(super) fn stdin_file(mut self, file: File) -> Self {
-        self.stdin_file = Some(file);
         self
     }
 
@@ -191,7 +183,7 @@ impl GitCommand {
             .env("GIT_DIR", &directory)
             .envs(self.environment)
             .current_dir(&shared.home)
-            .stdin(self.stdin_file.map_or_else(Stdio::piped, Stdio::from))
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)

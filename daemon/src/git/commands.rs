@@ -81,6 +81,7 @@ pub struct Parser {
     options: Vec<String>,
     /// Number of updates so far.
     updates: usize,
+    is_shallow: bool,
     stage: Stage,
     /// Number of bytes parsed so far.
     read: usize,
@@ -125,6 +126,11 @@ impl Parser {
         self.read
     }
 
+    /// Returns whether the client lacks the parents of some commits.
+    pub fn is_shallow(&self) -> bool {
+        self.is_shallow
+    }
+
     /// Returns the list in `all`, for which [`Parser::advance`] returned `true`.
     pub fn finish(self, all: &[u8]) -> Commands {
         let mut updates = Vec::with_capacity(self.updates);
@@ -148,8 +154,9 @@ impl Parser {
             let words = String::from_utf8_lossy(words);
             self.capabilities = words.split_ascii_whitespace().map(str::to_owned).collect();
         }
-        if matches!(line, Line::Update { .. }) {
-            self.updates += 1;
+        match line {
+            Line::Shallow => self.is_shallow = true,
+            Line::Update { .. } => self.updates += 1,
         }
         if self.updates > UPDATES_MAX { Err(CommandsError::TooLong) } else { Ok(()) }
     }
@@ -225,6 +232,7 @@ mod tests {
         let mut parser = Parser::default();
         assert_eq!(parser.advance(&bytes), Ok(true));
         assert_eq!(parser.read, length);
+        assert!(parser.is_shallow());
         let mut pieces = Parser::default();
         for end in 0..length {
             assert_eq!(pieces.advance(&bytes[..end]), Ok(false), "{end}");
@@ -242,6 +250,7 @@ mod tests {
     fn a_flush_packet_alone_is_an_empty_list() {
         let mut parser = Parser::default();
         assert_eq!(parser.advance(b"0000"), Ok(true));
+        assert!(!parser.is_shallow());
         assert_eq!(parser.finish(b"0000"), Commands::default());
     }
 

@@ -64,12 +64,9 @@ pub(super) fn config(directory: PathBuf) -> Vec<(String, OsString)> {
         ("gc.auto", "0"),
         ("maintenance.auto", "false"),
         ("pack.windowMemory", "64m"),
-        ("receive.autogc", "false"),
-        ("receive.fsckObjects", "true"),
         ("receive.advertisePushOptions", "true"),
-        ("receive.denyDeleteCurrent", "refuse"),
-        // During a push, the quarantine directory uses the repository as its alternate. Listing the refs of the
-        // alternate is useless, because it is the same repository.
+        // Workspaces have the repository as their alternate. Listing the refs of the alternate is useless, because it
+        // is the same repository.
         ("core.alternateRefsCommand", "true"),
         ("transfer.hideRefs", HIDDEN),
         ("uploadpack.allowFilter", "true"),

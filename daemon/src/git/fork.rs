@@ -6,20 +6,17 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Write as _},
+    io,
     path::Path,
 };
 
 use super::{
     Git, GitError, RepositoryLock,
+    import::{NewRef, write_packed_refs},
     repository::{NEW, rename_into_place, sync_dir},
 };
 use crate::tasks;
 
-/// Limit of the list of refs, bytes.
-const REFS_MAX_BYTES: usize = 64 << 20;
-/// The first line of a complete `packed-refs` file.
-const PACKED_REFS: &str = "# pack-refs with: peeled fully-peeled sorted \n";
 /// Starts of the names of files and directories of processes that are writing or were killed.
 const UNFINISHED: [&str; 4] = ["tmp_", ".tmp-", "bitmap-ref-tips_", "incoming-"];
 /// Ends of the names of files that a process removes when it ends: locks, and marks of packs that must not be repacked.
@@ -28,30 +25,20 @@ const OF_PROCESSES: [&str; 2] = [".lock", ".keep"];
 /// The file that makes a repository use the objects of another one.
 pub(super) const ALTERNATES: &str = "alternates";
 
-/// A branch or tag.
-#[derive(Debug)]
-struct CopiedRef {
-    name: String,
-    id: String,
-    /// The object that a tag object points to; empty for other refs.
-    peeled: String,
-}
-
 impl Git {
-    /// Creates the repository `fork` with the branches, tags and objects of `source`. Returns names and ids of the
-    /// refs. Its number must never have been used before.
+    /// Creates the repository `fork` with the objects of `source` and these refs, which are those of the source. Its
+    /// number must never have been used before.
     ///
     /// The lock of the source ensures that no ref moves and that no file of objects is removed meanwhile. Files of
     /// changes that are not complete may be copied; no ref of the fork reaches them.
     pub async fn fork(
         &self,
-        source: u64,
-        fork: u64,
+        (source, fork): (u64, u64),
         default_branch: &str,
         sha256: bool,
+        refs: Vec<NewRef>,
         _lock_of_source: &RepositoryLock,
-    ) -> Result<Vec<(String, String)>, GitError> {
-        let refs = self.refs_to_copy(source).await?;
+    ) -> Result<(), GitError> {
         let format = if sha256 { "sha256" } else { "sha1" };
         let staging = self.staging(NEW, fork);
         let created = self
@@ -72,43 +59,16 @@ impl Git {
                 // Only this fork uses the directory, and its files are links to those of the source.
                 let _ = fs::remove_dir_all(&staging);
             }
-            copied.map(|()| refs)
+            copied
         });
-        Ok(copied.await?.into_iter().map(|copied| (copied.name, copied.id)).collect())
-    }
-
-    /// Returns the branches and tags of a repository, sorted by name.
-    async fn refs_to_copy(&self, repository: u64) -> Result<Vec<CopiedRef>, GitError> {
-        let call = self.call(repository, ["for-each-ref", "--format=%(objectname) %(*objectname) %(refname)"]);
-        let output = call.args(["refs/heads/", "refs/tags/"]).output_max_bytes(REFS_MAX_BYTES).run().await?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        let parts = text.lines().filter_map(|line| {
-            let (id, rest) = line.split_once(' ')?;
-            let (peeled, name) = rest.split_once(' ')?;
-            Some(CopiedRef { name: name.to_owned(), id: id.to_owned(), peeled: peeled.to_owned() })
-        });
-        let mut refs: Vec<CopiedRef> = parts.collect();
-        refs.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        Ok(refs)
+        copied.await
     }
 }
 
 /// Fills the new repository at `staging`.
-fn copy(objects: &Path, staging: &Path, refs: &[CopiedRef]) -> io::Result<()> {
+fn copy(objects: &Path, staging: &Path, refs: &[NewRef]) -> io::Result<()> {
     link_all(objects, &staging.join("objects"))?;
-    if refs.is_empty() {
-        return Ok(());
-    }
-    let mut text = PACKED_REFS.to_owned();
-    for CopiedRef { name, id, peeled } in refs {
-        text.extend([id, " ", name, "\n"]);
-        if !peeled.is_empty() {
-            text.extend(["^", peeled, "\n"]);
-        }
-    }
-    let mut file = File::create_new(staging.join("packed-refs"))?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
+    write_packed_refs(staging, refs)
 }
 
 /// Returns whether a file or directory belongs to a process that writes, or was killed while it wrote.

@@ -1,7 +1,10 @@
 //! Imports a repository from another server. The fetch writes to a staging directory, which is renamed to its
 //! final name when the fetch is complete.
 //!
-//! Only branches and tags are fetched. The configuration of the source is not copied.
+//! Only branches and tags are fetched. The configuration of the source is not copied. Refs whose names farrier does not
+//! accept are left out, because no row can have them.
+
+mod new_refs;
 
 use std::{
     fs, io,
@@ -11,6 +14,9 @@ use std::{
 
 use tokio::io::AsyncReadExt as _;
 
+pub use self::new_refs::NewRef;
+use self::new_refs::pack_fetched_refs;
+pub(super) use self::new_refs::write_packed_refs;
 use super::{
     Git, GitCommand, GitError, GitProcess,
     error::cleaned,
@@ -24,8 +30,8 @@ const REFSPECS: [&str; 2] = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/ta
 const MEASURE_INTERVAL: Duration = Duration::from_millis(500);
 /// Limit of the output that is kept for an error message, bytes. Progress lines are not kept.
 const ERROR_MAX_BYTES: usize = 4_096;
-/// Limit of the list of refs, bytes.
-const REFS_MAX_BYTES: usize = 64 << 20;
+/// Limit of a list of refs, bytes.
+const REFS_MAX_BYTES: usize = 128 << 20;
 /// How often the removal of a staging directory is tried. A killed process may still write to it for a moment.
 const REMOVE_TRIES: u32 = 20;
 const REMOVE_PAUSE: Duration = Duration::from_millis(50);
@@ -51,8 +57,8 @@ pub struct Advertised {
 /// The result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Full names of the branches and tags with their object ids.
-    pub refs: Vec<(String, String)>,
+    /// The branches and tags, sorted by name.
+    pub refs: Vec<NewRef>,
     /// Total size of the files below the `objects` directory, bytes.
     pub bytes: u64,
 }
@@ -92,17 +98,11 @@ impl Staged {
             .run()
             .await?;
         self.receive(source, max_bytes, on_progress).await?;
-        let listed = self
-            .call(&["for-each-ref", "--format=%(objectname) %(refname)"])
-            .output_max_bytes(REFS_MAX_BYTES)
-            .run()
-            .await?;
-        let text = String::from_utf8_lossy(&listed.stdout);
-        let refs = text.lines().filter_map(|line| line.split_once(' '));
-        Ok(Imported {
-            refs: refs.map(|(id, name)| (name.to_owned(), id.to_owned())).collect(),
-            bytes: self.objects_size().await,
-        })
+        let refs = new_refs::list(self.call(&new_refs::LIST), self.repository).await?;
+        let (directory, packed) = (self.directory.clone(), refs.clone());
+        let written = tasks::blocking(move || pack_fetched_refs(&directory, &packed)).await;
+        written.map_err(GitError::io("writing the refs of an import"))?;
+        Ok(Imported { refs, bytes: self.objects_size().await })
     }
 
     async fn receive(

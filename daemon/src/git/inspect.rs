@@ -1,13 +1,17 @@
-//! Checks and repairs of repositories for `farrierd check-data`. No daemon serves the repositories at the same
-//! time.
+//! Reads what the directories of repositories have, independent of the store: for `farrierd check-data`, while no
+//! daemon serves the repositories, and for comparisons of refs with their rows.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, fs, io, path::PathBuf, time::Duration};
 
-use super::{Git, GitError, ref_name::is_valid, repository};
+use bytes::Bytes;
+
+use super::{Git, GitError, ref_name::is_internal, repository, upkeep};
 use crate::{set_aside::SetAside, tasks};
 
 /// Time limit of `git fsck`, which takes long for large repositories.
 const FSCK_TIMEOUT: Duration = Duration::from_secs(6 * 3_600);
+/// Limit of a list of all refs, bytes: more than a million refs.
+const REFS_MAX_BYTES: usize = 256 << 20;
 /// Limit of the output of `git fsck`, bytes.
 const FSCK_MAX_BYTES: usize = 64 << 20;
 /// Most messages of `git fsck` in one finding.
@@ -54,13 +58,74 @@ impl Git {
         })
     }
 
-    /// Creates a ref that does not exist. The object must exist.
-    pub async fn restore_ref(&self, repository: u64, name: &str, object_id: &str) -> Result<(), GitError> {
-        if !is_valid(name) {
-            return Err(GitError::Argument { command: "update-ref".into() });
+    /// Returns all refs with their object ids, also those that are neither branches nor tags. Fails if git ignores a
+    /// ref that it cannot read, and if a name is not UTF-8.
+    pub async fn every_ref(&self, repository: u64) -> Result<BTreeMap<String, String>, GitError> {
+        let listed = self.list_refs(repository, "%(objectname) %(refname)").await?;
+        let text = std::str::from_utf8(&listed).map_err(|_| GitError::Failed {
+            command: "for-each-ref".into(),
+            status: Some(0),
+            stderr: "the name of a ref is not UTF-8; rename the ref with git in the directory".into(),
+        })?;
+        let pairs = text.lines().filter_map(|line| line.split_once(' '));
+        Ok(pairs.map(|(id, name)| (name.to_owned(), id.to_owned())).collect())
+    }
+
+    /// Returns the names of the refs that do not have the ids in `expected`, also of refs that are not in `expected`.
+    /// Refs that only the daemon may write are left out.
+    pub async fn differing_refs(
+        &self,
+        repository: u64,
+        expected: &BTreeMap<String, String>,
+    ) -> Result<Vec<String>, GitError> {
+        let mut found = self.every_ref(repository).await?;
+        found.retain(|name, _| !is_internal(name));
+        let missing = expected.keys().filter(|name| !found.contains_key(*name));
+        let others = found.iter().filter(|(name, id)| expected.get(*name) != Some(id)).map(|(name, _)| name);
+        Ok(missing.chain(others).cloned().collect())
+    }
+
+    /// Returns the output of `for-each-ref` for all refs. Fails if git ignores a ref that it cannot read.
+    pub(super) async fn list_refs(&self, repository: u64, format: &str) -> Result<Bytes, GitError> {
+        let call = self.call(repository, ["for-each-ref".to_owned(), format!("--format={format}")]);
+        let listed = call.output_max_bytes(REFS_MAX_BYTES).run().await?;
+        // Git warns about a damaged ref, leaves it out and exits with 0.
+        if !listed.stderr.is_empty() {
+            let command = "for-each-ref".to_owned();
+            return Err(GitError::Failed { command, status: Some(0), stderr: listed.stderr });
         }
-        // The empty old value makes git fail if the ref exists.
-        self.call(repository, ["update-ref"]).operands([name, object_id, ""]).run().await.map(drop)
+        Ok(listed.stdout)
+    }
+
+    /// Like [`Git::peeled`], for the tip of a ref that exists already. Also `None` if the tag is damaged or lacks its
+    /// target: git lists such a ref like a ref without a tag object, and the ref must not be lost because of that.
+    pub async fn peeled_tip(&self, repository: u64, id: &str) -> Result<Option<String>, GitError> {
+        match self.peeled(repository, None, id).await {
+            Err(GitError::Failed { status: Some(_), stderr, .. }) => {
+                tracing::warn!(repository, id, stderr, "a tag is damaged, or the object that it names is missing");
+                Ok(None)
+            }
+            peeled => peeled,
+        }
+    }
+
+    /// Returns the number of packs without an index and of indexes without a pack, which git ignores.
+    pub async fn incomplete_packs(&self, repository: u64) -> Result<usize, GitError> {
+        let packs = self.directory(repository).join("objects/pack");
+        let count = move || -> io::Result<usize> {
+            let mut incomplete = 0;
+            for entry in upkeep::files(&packs)? {
+                let path = entry.path();
+                let other = match path.extension().and_then(|end| end.to_str()) {
+                    Some("pack") => path.with_extension("idx"),
+                    Some("idx") => path.with_extension("pack"),
+                    _ => continue,
+                };
+                incomplete += usize::from(!other.try_exists()?);
+            }
+            Ok(incomplete)
+        };
+        tasks::blocking(count).await.map_err(GitError::io("listing packs"))
     }
 
     /// Moves the directory of a repository to `set-aside/<date>/repositories/<id>.git` and returns its new

@@ -10,8 +10,6 @@ use crate::model::lfs_pointer::{self, LfsPointer};
 
 /// Limit of the list of small blobs, bytes: about three million. A repository with more is not searched.
 const LIST_MAX_BYTES: usize = 128 << 20;
-/// Limit of the list of refs, bytes.
-const REFS_MAX_BYTES: usize = 64 << 20;
 /// Time limit of a walk over a whole history.
 const WALK_TIMEOUT: Duration = Duration::from_secs(3_600);
 /// Blobs that are read at a time.
@@ -25,14 +23,8 @@ impl Git {
     /// Returns the IDs of the objects that all refs point to, also refs that are neither branches nor tags. Fails if
     /// git ignores a ref that it cannot read.
     pub async fn ref_ids(&self, repository: u64) -> Result<BTreeSet<String>, GitError> {
-        let call = self.call(repository, ["for-each-ref", "--format=%(objectname)"]);
-        let listed = call.output_max_bytes(REFS_MAX_BYTES).run().await?;
-        // Git warns about a damaged ref, leaves it out and exits with 0.
-        if !listed.stderr.is_empty() {
-            let command = "for-each-ref".to_owned();
-            return Err(GitError::Failed { command, status: Some(0), stderr: listed.stderr });
-        }
-        Ok(String::from_utf8_lossy(&listed.stdout).lines().map(str::to_owned).collect())
+        let listed = self.list_refs(repository, "%(objectname)").await?;
+        Ok(String::from_utf8_lossy(&listed).lines().map(str::to_owned).collect())
     }
 
     /// Returns the SHA-256 of each LFS object that a small file names whose blob is reachable from `from` and not from

@@ -10,11 +10,13 @@ mod call;
 mod capabilities;
 pub mod change_checks;
 pub mod commands;
+mod copy_file;
 mod environment;
 mod error;
 pub mod fetch_cache;
 mod fork;
 pub mod import;
+mod incoming;
 mod inspect;
 mod lfs_pointers;
 mod mirror;
@@ -25,6 +27,7 @@ mod process;
 mod prune;
 pub mod read;
 pub mod ref_list;
+mod ref_writes;
 pub mod refs;
 pub mod report;
 mod repository;
@@ -50,12 +53,16 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 pub use self::objects::fuzzing;
 pub use self::{
-    backup_files::{RepositoryFile, tips_in},
+    backup_files::{RepositoryFile, files_of_refs, tips_in},
     call::{GitCommand, GitOutput},
+    change_checks::TipKind,
+    copy_file::CopyFile,
     error::GitError,
     import::{Imported, Staged},
+    incoming::{IncomingPack, PackReception, Receive},
     mirror::{DEPTH_HEADER, RemoteRefs},
     process::GitProcess,
+    ref_writes::{RefFile, RefRewrite},
     source::{ImportSource, SourceError},
     survey::SourceSummary,
     version::{GitVersion, VersionError, check_installed},
@@ -72,6 +79,7 @@ pub use crate::model::ref_name;
 use crate::{
     config,
     id_locks::IdLocks,
+    model::secret,
     removal_holds::RemovalHolds,
     shares::{Holder, Share, ShareLimits, Shares, WorkKind},
 };
@@ -80,6 +88,8 @@ use crate::{
 pub const EMPTY_REPOSITORY: u64 = 0;
 /// Working directory and home directory of git processes, in the data directory.
 pub const HOME_DIR: &str = "git-home";
+/// Name of the directory of the repositories, in the data directory.
+const REPOSITORIES_DIR: &str = "repositories";
 /// Name of the directory of [`EMPTY_REPOSITORY`], which is outside the directory of the other repositories.
 const EMPTY_REPOSITORY_DIR: &str = "nothing.git";
 /// The kind of work of streaming processes.
@@ -104,6 +114,10 @@ struct Shared {
     root: PathBuf,
     /// An empty directory that is the home directory of git processes.
     home: PathBuf,
+    /// `<data>/incoming`: the directory of workspaces.
+    incoming: PathBuf,
+    /// A random name of this start of the daemon.
+    start: String,
     /// Time limit of a command; for streaming commands the longest time without progress.
     timeout: Duration,
     max_push_bytes: u64,
@@ -157,14 +171,14 @@ impl Git {
     /// Opens the repositories below `data_dir`. Ends git processes of an earlier daemon, creates missing directories
     /// and removes directories whose creation or deletion was interrupted when a daemon stopped. Blocks the thread.
     pub fn open(data_dir: &Path, config: &config::GitConfig) -> io::Result<Self> {
-        let (root, home) = (data_dir.join("repositories"), data_dir.join(HOME_DIR));
+        let (root, home) = (data_dir.join(REPOSITORIES_DIR), data_dir.join(HOME_DIR));
         repository::create_dir(&root)?;
         repository::create_dir(&home)?;
         let ended = orphans::end(&home)?;
         if ended > 0 {
             tracing::warn!(processes = ended, "git processes of an earlier daemon were ended");
         }
-        workspace::clear(&home)?;
+        workspace::clear(&data_dir.join(workspace::INCOMING_DIR), &home)?;
         let empty = home.join(EMPTY_REPOSITORY_DIR);
         repository::create_without_commits(&empty)?;
         // This file is written at each start.
@@ -173,20 +187,19 @@ impl Git {
         let bundles = Bundles::new(data_dir, config);
         bundles.clear();
         let copies = (FetchCache::new(data_dir, config), bundles);
-        Ok(Self::with(root, home, config, found, StaleLocks::since(started), copies))
+        Ok(Self::with(data_dir, config, found, StaleLocks::since(started), copies))
     }
 
     /// Opens the repositories below `data_dir` without creating or removing anything. Used for offline checks.
     pub fn open_read_only(data_dir: &Path, config: &config::GitConfig) -> io::Result<Self> {
-        let (root, home) = (data_dir.join("repositories"), data_dir.join(HOME_DIR));
+        let root = data_dir.join(REPOSITORIES_DIR);
         let found = if root.try_exists()? { repository::list(&root)?.complete } else { Vec::new() };
         let copies = (FetchCache::new(data_dir, config), Bundles::new(data_dir, config));
-        Ok(Self::with(root, home, config, found, StaleLocks::default(), copies))
+        Ok(Self::with(data_dir, config, found, StaleLocks::default(), copies))
     }
 
     fn with(
-        root: PathBuf,
-        home: PathBuf,
+        data_dir: &Path,
         config: &config::GitConfig,
         found: Vec<u64>,
         stale_locks: StaleLocks,
@@ -199,8 +212,10 @@ impl Git {
         Self(Arc::new(Shared {
             path: environment::search_path(&program),
             program,
-            root,
-            home,
+            root: data_dir.join(REPOSITORIES_DIR),
+            home: data_dir.join(HOME_DIR),
+            incoming: data_dir.join(workspace::INCOMING_DIR),
+            start: hex::encode(secret::random_bytes::<8>()),
             timeout: config.timeout,
             max_push_bytes: config.max_push_bytes,
             processes: Arc::new(Semaphore::new(config.max_processes)),

@@ -38,18 +38,28 @@ impl Git {
     ///
     /// Returns the time of the oldest unreachable object that is kept; `None` if there is none.
     ///
-    /// While the lock is held, no ref is updated. Git checks the objects that a push needs after the last part
-    /// of the push, which waits for the same lock.
+    /// While the lock is held, no ref moves. The caller has ensured that the files of refs have the values of the
+    /// rows. It raises the prune epoch in the store before and after the call: a change that looked for its objects
+    /// before the end does so again.
     pub async fn prune(
         &self,
         repository: u64,
         now_secs: u64,
         expiry_secs: u64,
-        _lock: &RepositoryLock,
+        lock: &RepositoryLock,
     ) -> Result<Option<u64>, GitError> {
         // Also after an error: objects may have been removed.
         let _closed = self.close_packs_at_end(repository);
         let _changed = self.0.generations.raise_at_end(repository);
+        self.with_lock_files(repository, lock, self.remove_unreachable(repository, now_secs, expiry_secs)).await
+    }
+
+    async fn remove_unreachable(
+        &self,
+        repository: u64,
+        now_secs: u64,
+        expiry_secs: u64,
+    ) -> Result<Option<u64>, GitError> {
         let objects = self.directory(repository).join("objects");
         let own = objects.clone();
         let stamp = move || {

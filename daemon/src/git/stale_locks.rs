@@ -9,14 +9,14 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
-use super::{Git, RepositoryLock};
+use super::{Git, GitError, RepositoryLock, copy_file::COPY_LOCK};
 use crate::tasks;
 
 /// Lock files outside `refs`, relative to the repository.
-pub(super) const LOCK_FILES: [&str; 8] = [
+pub(super) const LOCK_FILES: [&str; 9] = [
     "HEAD.lock",
     "packed-refs.lock",
     "packed-refs.new",
@@ -25,7 +25,11 @@ pub(super) const LOCK_FILES: [&str; 8] = [
     "objects/info/commit-graphs/commit-graph-chain.lock",
     "objects/pack/multi-pack-index.lock",
     "shallow.lock",
+    COPY_LOCK,
 ];
+
+/// A lock file of a ref or of the list of refs that is older belongs to no running process: git holds it for moments.
+const REF_LOCK_AGE_MAX: Duration = Duration::from_secs(600);
 
 /// Which repositories were searched for lock files of earlier processes.
 #[derive(Debug, Default)]
@@ -62,22 +66,98 @@ impl Git {
             Err(error) => tracing::warn!(repository, %error, "stale lock files were not removed"),
         }
     }
+
+    /// Removes lock files of refs that an operator's git process left when it was killed. Called if files of refs could
+    /// not be written: until they are, nobody can read the repository.
+    pub async fn remove_old_ref_locks(&self, repository: u64, _lock: &RepositoryLock) {
+        let directory = self.directory(repository);
+        match tasks::blocking(move || remove_old_of_refs(&directory, REF_LOCK_AGE_MAX)).await {
+            Ok(removed) if removed.is_empty() => {}
+            Ok(removed) => tracing::warn!(repository, files = ?removed, "removed old lock files of refs"),
+            Err(error) => tracing::warn!(repository, %error, "old lock files of refs were not removed"),
+        }
+    }
+
+    /// Runs `work`, whose git processes take lock files, under the lock of the repository. If one of them was killed,
+    /// the lock files that it left are removed: they would prevent changes of refs until the next start.
+    pub(super) async fn with_lock_files<T>(
+        &self,
+        repository: u64,
+        _lock: &RepositoryLock,
+        work: impl Future<Output = Result<T, GitError>>,
+    ) -> Result<T, GitError> {
+        let directory = self.directory(repository);
+        let of_others = directory.clone();
+        let before = tasks::blocking(move || existing(&of_others)).await;
+        let done = work.await;
+        let was_killed = matches!(
+            done,
+            Err(GitError::Timeout { .. }
+                | GitError::TooMuch { .. }
+                | GitError::Io { .. }
+                | GitError::Failed { status: None, .. })
+        );
+        if !was_killed {
+            return done;
+        }
+        match tasks::blocking(move || remove_new(&directory, &before?)).await {
+            Ok(removed) if removed.is_empty() => {}
+            Ok(removed) => tracing::warn!(repository, files = ?removed, "removed lock files of a killed git process"),
+            Err(error) => tracing::warn!(repository, %error, "lock files of a killed git process were not removed"),
+        }
+        done
+    }
 }
 
 /// Removes the lock files of a repository that are older than `started`, and returns their names.
 fn remove_older(directory: &Path, started: SystemTime) -> io::Result<Vec<String>> {
+    let is_older = |path: &Path| fs::symlink_metadata(path)?.modified().map(|at| at < started);
+    remove_if(directory, |path| is_older(path).unwrap_or(false))
+}
+
+/// Removes the lock files of refs that are older than `age_max`, and returns their names.
+fn remove_old_of_refs(directory: &Path, age_max: Duration) -> io::Result<Vec<String>> {
+    // The clock of the file system.
+    let probe = directory.join(COPY_LOCK);
+    let now = fs::File::create(&probe)?.metadata()?.modified()?;
+    fs::remove_file(&probe)?;
+    let is_of_ref = |path: &Path| {
+        let below = path.strip_prefix(directory).unwrap_or(path);
+        below.starts_with("refs") || below.starts_with("packed-refs.lock")
+    };
+    let is_old = |path: &Path| {
+        let at = fs::symlink_metadata(path)?.modified()?;
+        Ok::<_, io::Error>(now.duration_since(at).is_ok_and(|age| age > age_max))
+    };
+    remove_if(directory, |path| is_of_ref(path) && is_old(path).unwrap_or(false))
+}
+
+/// Removes the lock files of a repository that are not among `before`, and returns their names.
+fn remove_new(directory: &Path, before: &HashSet<PathBuf>) -> io::Result<Vec<String>> {
+    remove_if(directory, |path| !before.contains(path) && fs::symlink_metadata(path).is_ok())
+}
+
+fn remove_if(directory: &Path, is_stale: impl Fn(&Path) -> bool) -> io::Result<Vec<String>> {
     let mut removed = Vec::new();
-    for path in LOCK_FILES.iter().map(|file| directory.join(file)).chain(locks_of_refs(directory)?) {
-        let is_stale = fs::symlink_metadata(&path).and_then(|about| about.modified()).is_ok_and(|at| at < started);
-        if is_stale {
-            fs::remove_file(&path)?;
-            removed.push(path.strip_prefix(directory).unwrap_or(&path).display().to_string());
-        }
+    for path in paths(directory)?.filter(|path| is_stale(path)) {
+        fs::remove_file(&path)?;
+        removed.push(path.strip_prefix(directory).unwrap_or(&path).display().to_string());
     }
     Ok(removed)
 }
 
-/// Returns the lock files below `refs`. Refs cannot have names that end with `.lock`.
+/// Returns the lock files that a repository has.
+fn existing(directory: &Path) -> io::Result<HashSet<PathBuf>> {
+    Ok(paths(directory)?.filter(|path| fs::symlink_metadata(path).is_ok()).collect())
+}
+
+/// Returns the paths of lock files. Those outside `refs` may not exist.
+fn paths(directory: &Path) -> io::Result<impl Iterator<Item = PathBuf>> {
+    let others = LOCK_FILES.into_iter().map(|file| directory.join(file));
+    Ok(others.chain(locks_of_refs(directory)?))
+}
+
+/// Returns the lock files below `refs`. Refs cannot have names that end with `.lock`. Links are not followed.
 pub(super) fn locks_of_refs(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let (mut pending, mut locks) = (vec![directory.join("refs")], Vec::new());
     while let Some(directory) = pending.pop() {
@@ -86,8 +166,9 @@ pub(super) fn locks_of_refs(directory: &Path) -> io::Result<Vec<PathBuf>> {
             entries => entries?,
         };
         for entry in entries {
-            let path = entry?.path();
-            if path.is_dir() {
+            let entry = entry?;
+            let path = entry.path();
+            if entry.file_type()?.is_dir() {
                 pending.push(path);
             } else if path.extension().is_some_and(|extension| extension == "lock") {
                 locks.push(path);
@@ -99,8 +180,6 @@ pub(super) fn locks_of_refs(directory: &Path) -> io::Result<Vec<PathBuf>> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
@@ -124,5 +203,39 @@ mod tests {
         assert_eq!(removed.len(), LOCK_FILES.len() + 1, "{removed:?}");
         assert!(kept.iter().all(|path| path.exists()));
         assert!(remove_older(&dir.path().join("missing"), at).expect("nothing").is_empty());
+    }
+
+    #[test]
+    fn only_old_lock_files_of_refs_are_removed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        fs::create_dir_all(dir.path().join("refs/heads")).expect("a directory");
+        for name in ["packed-refs.lock", "refs/heads/old.lock", "refs/heads/new.lock", "config.lock"] {
+            let file = fs::File::create(dir.path().join(name)).expect("a file");
+            if name != "refs/heads/new.lock" {
+                let at = file.metadata().expect("a file").modified().expect("a time");
+                file.set_modified(at - REF_LOCK_AGE_MAX * 2).expect("a time");
+            }
+        }
+        let mut removed = remove_old_of_refs(dir.path(), REF_LOCK_AGE_MAX).expect("removed");
+        removed.sort();
+        assert_eq!(removed, ["packed-refs.lock", "refs/heads/old.lock"]);
+        assert_eq!(existing(dir.path()).expect("readable").len(), 2);
+    }
+
+    #[test]
+    fn only_lock_files_of_the_killed_process_are_removed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        fs::create_dir_all(dir.path().join("refs/heads")).expect("a directory");
+        let file = |name: &str| fs::write(dir.path().join(name), "").expect("a file");
+        file("refs/heads/of-an-operator.lock");
+        let before = existing(dir.path()).expect("readable");
+        assert_eq!(before.len(), 1);
+        file("packed-refs.lock");
+        file("refs/heads/a.lock");
+        file("refs/heads/a");
+        let mut removed = remove_new(dir.path(), &before).expect("removed");
+        removed.sort();
+        assert_eq!(removed, ["packed-refs.lock", "refs/heads/a.lock"]);
+        assert_eq!(existing(dir.path()).expect("readable"), before);
     }
 }

@@ -2,7 +2,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 
-fn git(dir: &Path) -> Git {
+pub(super) fn git(dir: &Path) -> Git {
     let config = config::GitConfig {
         max_processes: 4,
         max_archives: 2,

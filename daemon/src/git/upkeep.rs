@@ -1,15 +1,20 @@
 //! Repacks repositories so that reading stays fast: loose objects and small packs become few packs, loose refs
 //! become one file, and a bitmap index lists the objects that each commit reaches. Nothing is pruned here.
+//!
+//! Each push and each change adds a pack, so the small packs are combined often. A new bitmap is written only when much
+//! of the repository is not in one.
 
 use std::{fs, io, path::Path, time::SystemTime};
 
-use super::{Git, GitError};
+use super::{Git, GitError, incoming};
 use crate::tasks;
 
 /// Git spreads loose objects over 256 directories by id. This many in one directory mean about 2,000 in total.
 const LOOSE_IN_SAMPLE_MAX: usize = 8;
-/// Most packs before a repack, because a fetch opens every pack.
+/// Maximum number of packs without a repack, because a fetch opens every pack. Each push adds a pack.
 const PACKS_MAX: usize = 20;
+/// Maximum number of files of refs that are left out of `packed-refs`. A list of refs opens each of them.
+const REF_FILES_MAX: usize = 1_000;
 /// Size of the pack indexes that no bitmap covers, bytes; about 4,000 objects. Below that a clone is as fast
 /// without a bitmap.
 const UNMAPPED_MAX_BYTES: u64 = 128 << 10;
@@ -22,30 +27,60 @@ const FEW_FILES: usize = 8_192;
 /// therefore shows the last attempt, so that a repack that cannot create one is not repeated after every push.
 const MULTI_PACK_INDEX: &str = "multi-pack-index";
 
+/// What tidying does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    /// Small packs and loose objects become few packs. The bitmap of the large packs stays.
+    Packs,
+    /// In addition, a new bitmap, commit graph and `packed-refs`. Costs as much as reading all objects.
+    Everything,
+}
+
 impl Git {
     /// Repacks a repository if that is worthwhile. Returns whether it was repacked. While a backup runs, the packs stay
     /// as they are; the next push repacks them.
     pub async fn tidy(&self, repository: u64) -> Result<bool, GitError> {
-        if !self.is_untidy(repository).await? {
+        if self.untidiness(repository).await?.is_none() {
             return Ok(false);
         }
-        let _lock = self.lock(repository).await;
+        let lock = self.lock(repository).await;
         // Read under the lock: a backup that lists the files later waits for the lock first.
-        if self.removals().is_held() || !self.is_untidy(repository).await? {
-            return Ok(false); // another task repacked it meanwhile, or a backup reads the packs
+        if self.removals().is_held() {
+            return Ok(false);
         }
+        let Some(level) = self.untidiness(repository).await? else {
+            return Ok(false); // another task repacked it meanwhile
+        };
         let _closed = self.close_packs_at_end(repository);
         let _changed = self.0.generations.raise_at_end(repository);
-        let objects = self.directory(repository).join("objects");
-        tasks::blocking(move || remove_unfinished(&objects))
-            .await
-            .map_err(GitError::io("removing unfinished packs"))?;
-        // With --geometric only small packs are rewritten, so pushes rarely wait long for the lock.
-        let repack = ["repack", "-d", "-l", "-q", "--geometric=2", "--write-midx", "--write-bitmap-index"];
-        self.run(repository, repack, "").await?;
-        self.run(repository, ["pack-refs", "--all"], "").await?;
-        self.run(repository, ["commit-graph", "write", "--reachable", "--split", "--no-progress"], "").await?;
+        self.with_lock_files(repository, &lock, self.repack(repository, level)).await?;
         Ok(true)
+    }
+
+    async fn repack(&self, repository: u64, level: Level) -> Result<(), GitError> {
+        let (directory, start) = (self.directory(repository), self.0.start.clone());
+        let prepare = move || -> io::Result<bool> {
+            let objects = directory.join("objects");
+            remove_unfinished(&objects)?;
+            incoming::remove_copies(&objects.join("pack"), &start)?;
+            let mut left = REF_FILES_MAX;
+            Ok(size(&directory.join("refs"), &mut left)?.is_none())
+        };
+        let many_refs = tasks::blocking(prepare).await.map_err(GitError::io("removing unfinished packs"))?;
+        // With --geometric only small packs are rewritten, so pushes rarely wait long for the lock. Packs that are
+        // installed meanwhile are not among those that git removes: it removes only the ones that it has combined.
+        let repack = ["repack", "-d", "-l", "-q", "--geometric=2"];
+        let with_bitmap = ["--write-midx", "--write-bitmap-index"];
+        let maps = with_bitmap.iter().filter(|_| level == Level::Everything);
+        self.call(repository, repack).args(maps.copied()).run().await?;
+        if level == Level::Everything || many_refs {
+            self.run(repository, ["pack-refs", "--all"], "").await?;
+        }
+        if level == Level::Packs {
+            return Ok(());
+        }
+        self.run(repository, ["commit-graph", "write", "--reachable", "--split", "--no-progress"], "").await?;
+        Ok(())
     }
 
     /// Returns the total size of the files below a repository's `objects` directory, bytes.
@@ -68,11 +103,13 @@ impl Git {
         measured.await.map_err(GitError::io("measuring a repository"))
     }
 
-    async fn is_untidy(&self, repository: u64) -> Result<bool, GitError> {
+    /// Returns what has to be done; `None`: nothing.
+    async fn untidiness(&self, repository: u64) -> Result<Option<Level>, GitError> {
         let objects = self.directory(repository).join("objects");
-        let check = move || {
-            let loose = files(&objects.join("17"))?.len() > LOOSE_IN_SAMPLE_MAX;
-            Ok(loose || Packs::read(&objects.join("pack"))?.are_untidy())
+        let check = move || -> io::Result<_> {
+            let level = Packs::read(&objects.join("pack"))?.untidiness();
+            let has_loose = || Ok::<_, io::Error>(files(&objects.join("17"))?.len() > LOOSE_IN_SAMPLE_MAX);
+            Ok(if level.is_none() && has_loose()? { Some(Level::Packs) } else { level })
         };
         tasks::blocking(check).await.map_err(GitError::io("checking the packs of a repository"))
     }
@@ -104,14 +141,17 @@ impl Packs {
         Ok(Self { count: indexes.len(), bytes: sum(SystemTime::UNIX_EPOCH), unmapped: sum(mapped) })
     }
 
-    fn are_untidy(&self) -> bool {
-        let unmapped = self.unmapped > UNMAPPED_MAX_BYTES && self.unmapped > self.bytes / UNMAPPED_MAX_SHARE;
-        unmapped || self.count > PACKS_MAX
+    fn untidiness(&self) -> Option<Level> {
+        if self.unmapped > UNMAPPED_MAX_BYTES && self.unmapped > self.bytes / UNMAPPED_MAX_SHARE {
+            return Some(Level::Everything);
+        }
+        (self.count > PACKS_MAX).then_some(Level::Packs)
     }
 }
 
 /// Removes files of packing processes that were killed from a repository's `objects` directory. Nothing uses them:
-/// pushes unpack to quarantine directories, and the caller holds the repository's lock, under which all packing runs.
+/// pushes and changes are packed in workspaces, and the caller holds the repository's lock, under which all packing of
+/// the repository itself runs.
 pub(super) fn remove_unfinished(objects: &Path) -> io::Result<()> {
     let packs = objects.join("pack");
     for (directory, prefixes) in [(packs.as_path(), [".tmp-", "tmp_"].as_slice()), (objects, &["bitmap-ref-tips_"])] {
@@ -152,4 +192,24 @@ fn size(directory: &Path, left: &mut usize) -> io::Result<Option<u64>> {
         bytes += metadata.len();
     }
     Ok(Some(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_packs_are_combined_and_a_bitmap_is_written_for_many_objects_without_one() {
+        let (few, many) = (UNMAPPED_MAX_BYTES, 100 * UNMAPPED_MAX_BYTES);
+        for (count, bytes, unmapped, level) in [
+            (PACKS_MAX, many, 0, None),
+            (PACKS_MAX + 1, many, 0, Some(Level::Packs)),
+            (PACKS_MAX + 1, few, few, Some(Level::Packs)),
+            (1, many, many / UNMAPPED_MAX_SHARE, None),
+            (1, many, many / 2, Some(Level::Everything)),
+            (PACKS_MAX + 1, many, many, Some(Level::Everything)),
+        ] {
+            assert_eq!(Packs { count, bytes, unmapped }.untidiness(), level, "{count} {bytes} {unmapped}");
+        }
+    }
 }

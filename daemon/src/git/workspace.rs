@@ -1,17 +1,13 @@
 //! A directory for the objects and the index file of one change. Git reads the objects of the repository as well, but
-//! writes only here. A complete change is then copied to the repository and checked like a push. An incomplete change
-//! leaves nothing in the repository.
+//! writes only here. A complete change is then packed, checked like a push, and its pack is moved to the repository. An
+//! incomplete change leaves nothing in the repository.
 
 mod merge;
 
 use std::{
     ffi::OsString,
-    fs::{self, File},
-    io,
-    os::unix::{
-        ffi::{OsStrExt as _, OsStringExt as _},
-        fs::FileExt as _,
-    },
+    fs, io,
+    os::unix::ffi::{OsStrExt as _, OsStringExt as _},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -19,19 +15,23 @@ use std::{
 use bytes::Bytes;
 
 pub use self::merge::MergedTree;
-use super::{Git, GitCommand, GitError, GitOutput};
+use super::{
+    Git, GitCommand, GitError, GitOutput,
+    incoming::{self, PackFiles},
+    repository::create_dir,
+};
 use crate::{
     model::secret,
     shares::{Holder, RequestMemory},
     tasks,
 };
 
-/// Name of the directory of workspaces in the home directory of git processes.
-const DIRECTORY: &str = "changes";
+/// Name of the directory of workspaces in the data directory.
+pub(super) const INCOMING_DIR: &str = "incoming";
+/// Name of the directory of workspaces of earlier releases, in the home directory of git processes.
+const EARLIER_DIR: &str = "changes";
 /// Name of the directory of objects in a workspace.
 const OBJECTS: &str = "objects";
-/// A change of fewer objects is stored as loose objects, a larger one as a pack. The default of git for pushes.
-const UNPACK_LIMIT: u32 = 100;
 /// The end of git's message about objects that do not pass its checks.
 const CHECK_FAILED: &str = "fsck error in pack";
 
@@ -48,7 +48,7 @@ pub struct Workspace {
     source: Option<u64>,
 }
 
-/// Why a change was not copied to the repository.
+/// Why a change was not stored in the repository.
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
     /// An object does not pass git's checks. Contains git's message.
@@ -59,15 +59,18 @@ pub enum PublishError {
     Git(#[from] GitError),
 }
 
-/// Removes the workspaces that a killed daemon left, and creates their directory. No process of that daemon runs any
-/// more. Workspaces contain only copies and changes that were never acknowledged, and no row refers to them.
-pub(super) fn clear(home: &Path) -> io::Result<()> {
-    let directory = home.join(DIRECTORY);
-    match fs::remove_dir_all(&directory) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
+/// Removes the workspaces that a killed daemon left in `incoming`, or an earlier release in `home`, and creates their
+/// directory. No process of that daemon runs any more. Workspaces contain only copies, and packs and changes that were
+/// never acknowledged, and no row refers to them.
+pub(super) fn clear(incoming: &Path, home: &Path) -> io::Result<()> {
+    let earlier = home.join(EARLIER_DIR);
+    for directory in [incoming, earlier.as_path()] {
+        match fs::remove_dir_all(directory) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
     }
-    fs::create_dir(&directory)
+    create_dir(incoming)
 }
 
 impl Workspace {
@@ -79,10 +82,10 @@ impl Workspace {
         caller: Option<Holder>,
         memory: Option<Arc<RequestMemory>>,
     ) -> Result<Self, GitError> {
-        let directory = git.0.home.join(DIRECTORY).join(hex::encode(secret::random_bytes::<8>()));
-        let objects = directory.join(OBJECTS);
+        let directory = git.0.incoming.join(hex::encode(secret::random_bytes::<8>()));
         let workspace = Self { git, repository, directory, caller, memory, source: None };
-        let created = tasks::blocking(move || fs::create_dir_all(objects)).await;
+        let packs = workspace.packs();
+        let created = tasks::blocking(move || fs::create_dir_all(packs)).await;
         created.map_err(GitError::io("creating a directory for a change"))?;
         Ok(workspace)
     }
@@ -113,6 +116,15 @@ impl Workspace {
         &self.directory
     }
 
+    /// Returns the directory of packs of the workspace.
+    pub(super) fn packs(&self) -> PathBuf {
+        self.directory.join(OBJECTS).join("pack")
+    }
+
+    pub(super) fn git(&self) -> &Git {
+        &self.git
+    }
+
     /// Returns a git command whose new objects are stored in the workspace.
     pub(super) fn call<const N: usize>(&self, args: [&str; N]) -> GitCommand {
         let mut others = quoted(&self.git.directory(self.repository).join(OBJECTS));
@@ -124,7 +136,7 @@ impl Workspace {
             .env("GIT_OBJECT_DIRECTORY", self.directory.join(OBJECTS))
             .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", others)
             .env("GIT_INDEX_FILE", self.directory.join("index"))
-            // Nothing here is acknowledged before it was copied to the repository.
+            // Nothing here is acknowledged before it was moved to the repository, which syncs it.
             .config("core.fsync", "none")
     }
 
@@ -155,8 +167,8 @@ impl Workspace {
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
-    /// Checks `commit` and what it refers to like the objects of a push, except what the commit `base` has. Then copies
-    /// these objects to the repository. Returns the size of the copied pack, in bytes.
+    /// Checks `commit` and what it refers to like the objects of a push, except what the commit `base` has. Then stores
+    /// these objects in the repository as one pack. Returns its size, in bytes.
     ///
     /// All objects get the current time, including those that the repository had but that no ref reached. So the
     /// pruning keeps them until the branch was moved.
@@ -164,7 +176,7 @@ impl Workspace {
         self.publish_to(self.repository, commit, base).await
     }
 
-    /// Like [`Workspace::publish`], but copies the objects to the repository `target`, which has the objects of `base`.
+    /// Like [`Workspace::publish`], but stores the objects in the repository `target`, which has the objects of `base`.
     pub async fn publish_to(&self, target: u64, commit: &str, base: Option<&str>) -> Result<u64, PublishError> {
         let base = base.map(|base| format!("^{base}\n")).unwrap_or_default();
         self.publish_revisions(target, format!("{commit}\n{base}"), "--strict").await
@@ -172,37 +184,39 @@ impl Workspace {
 
     /// Like [`Workspace::publish_to`], for a list of object ids, one on each line. Those that start with `^` are in the
     /// repository already. `strict`: the option of `git index-pack` with the checks.
+    ///
+    /// The check reads only the pack and `target`. So an object that names another one, which neither of them has, is
+    /// not stored, also if the workspace has it.
     pub(super) async fn publish_revisions(
         &self,
         target: u64,
         revisions: String,
         strict: &str,
     ) -> Result<u64, PublishError> {
-        let prefix = self.directory.join("new");
         // The bitmap of a large repository takes longer than the few objects.
-        let pack = self.call(["pack-objects", "--revs", "-q", "--no-use-bitmap-index"]).args([prefix.clone()]);
-        let output = pack.stdin(revisions).run().await?;
+        let pack = self.call(["pack-objects", "--revs", "-q", "--no-use-bitmap-index"]);
+        let output = pack.args([self.directory.join("new")]).stdin(revisions).run().await?;
         let checksum = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        let mut path = prefix.into_os_string();
-        path.push(format!("-{checksum}.pack"));
-        let index = self.directory.join("checked.idx").into_os_string();
-        match self.call(["index-pack", strict, "-o"]).args([index, path.clone()]).run().await {
+        let packed = self.directory.join(format!("new-{checksum}.pack"));
+        let files = PackFiles::new(&self.directory);
+        let pack = files.pack.clone();
+        let measured = tasks::blocking(move || {
+            fs::rename(packed, &pack)?;
+            incoming::measure(&pack)
+        });
+        let measured = measured.await.map_err(GitError::io("reading the pack of a change"))?;
+        let check = self.git.call(target, ["index-pack", strict, "-o"]).config("core.fsync", "none");
+        let check = check.config("pack.writeReverseIndex", "false").args([files.index.clone(), files.pack.clone()]);
+        match self.counted(check).run().await {
             Ok(_) => {}
             Err(GitError::Failed { stderr, .. }) if stderr.contains(CHECK_FAILED) => {
                 return Err(PublishError::Refused(stderr));
             }
             Err(error) => return Err(error.into()),
         }
-        let opened = tasks::blocking(move || open_pack(Path::new(&path))).await;
-        let (file, objects, bytes) = opened.map_err(GitError::io("reading the pack of a change"))?;
-        let args: &[&str] = if objects < UNPACK_LIMIT { &["unpack-objects", "-q"] } else { &["index-pack", "--stdin"] };
-        self.counted(self.git.call(target, args.iter().copied())).stdin_file(file).run().await?;
-        Ok(bytes)
-    }
-
-    /// Returns a path in the workspace for the pack with this checksum.
-    pub(super) fn pack(&self, checksum: &str) -> PathBuf {
-        self.directory.join(OBJECTS).join("pack").join(format!("pack-{checksum}.pack"))
+        let checked = files.clone();
+        tasks::blocking(move || checked.sync()).await.map_err(GitError::io("storing the pack of a change"))?;
+        Ok(self.git.install_pack(files, target, measured, None).await?)
     }
 
     /// Removes the workspace.
@@ -222,16 +236,6 @@ impl Drop for Workspace {
 /// at the next start.
 fn remove(directory: &Path) {
     let _ = fs::remove_dir_all(directory);
-}
-
-/// Opens a pack. Returns it with its number of objects and its size in bytes.
-fn open_pack(path: &Path) -> io::Result<(File, u32, u64)> {
-    let file = File::open(path)?;
-    let mut objects = [0; 4];
-    // After the signature and the version, see gitformat-pack(5).
-    file.read_exact_at(&mut objects, 8)?;
-    let bytes = file.metadata()?.len();
-    Ok((file, u32::from_be_bytes(objects), bytes))
 }
 
 /// Returns a path for the list of alternates, in which a colon would separate two paths.

@@ -178,6 +178,7 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
         Error::Body { .. } => StatusCode::BAD_REQUEST,
         // Stopped: the daemon was stopped while it hashed. The next daemon continues with the same blocks.
         Error::Busy
+        | Error::Behind
         | Error::Timeout { .. }
         | Error::Blob {
             source: BlobError::Stopped { .. } | BlobError::Unavailable { .. } | BlobError::BucketUnavailable { .. },
@@ -206,7 +207,7 @@ fn code_of(error: &Error) -> Option<&'static str> {
         Error::Changed { .. } => Some("changed"),
         Error::Quota { .. } => Some("quota"),
         Error::NoSpace => Some("disk_full"),
-        Error::Busy => Some("busy"),
+        Error::Busy | Error::Behind => Some("busy"),
         Error::Refused(refused) => Some(match refused.reason {
             RefusalReason::OwnShare => "own_share",
             RefusalReason::AllInUse => "busy",
@@ -222,6 +223,7 @@ pub(super) fn retry_after_secs(error: &Error) -> Option<u64> {
         Error::Throttled { retry_after_secs } => Some(*retry_after_secs),
         Error::Refused(refused) => Some(refused.kind.retry_after_secs),
         Error::Busy
+        | Error::Behind
         | Error::Blob { source: BlobError::Unavailable { .. } | BlobError::BucketUnavailable { .. }, .. } => {
             Some(BUSY_RETRY_AFTER_SECS)
         }

@@ -2,9 +2,10 @@
 //!
 //! A bundle has all branches and tags of one moment. So the bundles of a repository are dropped as soon as a branch or
 //! tag is deleted, a tag is moved, or a forced push makes a commit unreachable, and when the repository is renamed,
-//! transferred, deleted, or changes its visibility. Pushes drop them at once; [`update()`] does it after other changes.
-//! Independent of both, [`current`] compares them with the row and the refs of the repository whenever a client lists
-//! or downloads them.
+//! transferred, deleted, or changes its visibility. Pushes drop them after their commit, also if its outcome is
+//! unknown; [`update()`] does it after other changes. Independent of both, [`current`] compares them with the row and
+//! the refs of the repository whenever a client lists or downloads them. Before that, the check of access to the
+//! repository has brought the files of refs to the version of the rows.
 
 mod update;
 

@@ -1,6 +1,6 @@
 //! The errors of service functions, independent of any protocol. Each protocol converts them in one function.
 
-use crate::{blob::BlobError, git::GitError, shares::Refused, store::StoreError};
+use crate::{blob::BlobError, copies::CopyError, git::GitError, shares::Refused, store::StoreError};
 
 /// An error of a service function.
 #[derive(Debug, thiserror::Error)]
@@ -124,6 +124,10 @@ pub enum Error {
     /// The caller or all callers together have too much work of one kind.
     #[error(transparent)]
     Refused(#[from] Refused),
+    /// The files of refs of a repository could not be brought to the version of the rows in time, or those of an
+    /// earlier release could not be compared with the rows. The same request may succeed later.
+    #[error("the repository is being brought up to date, try again")]
+    Behind,
     /// Git did not finish in time. A client can ask for less, for example for one directory instead of a whole tree.
     #[error("git did not finish within {seconds} s")]
     Timeout {
@@ -173,6 +177,18 @@ impl From<GitError> for Error {
 impl From<StoreError> for Error {
     fn from(source: StoreError) -> Self {
         Self::Store { doing: "reading or writing the store", source }
+    }
+}
+
+/// For functions that use the files of a repository.
+impl From<CopyError> for Error {
+    fn from(error: CopyError) -> Self {
+        const DOING: &str = "updating the files of a repository";
+        match error {
+            CopyError::Store(source) => Self::Store { doing: DOING, source },
+            CopyError::Git(source) => Self::git(DOING)(source),
+            CopyError::Late => Self::Behind,
+        }
     }
 }
 

@@ -4,6 +4,8 @@
 //! its refs, the LFS objects, the number of forks, the audit entry and the events. A daemon that is killed in between
 //! leaves at most a directory without a row, which the next start sets aside.
 
+use std::error::Error as StdError;
+
 use farrier_common::api::CreateFork;
 use farrier_proto::store::Repository;
 use tokio::sync::oneshot;
@@ -16,6 +18,7 @@ use super::{
     events::{Actor, EventKind, EventRecorder, Subject},
     hooks::DefaultHookCopies,
     lfs, migrations,
+    ref_moves::adopt,
     repositories::{
         self, FoundRepository, OwnerChoice,
         create::{self, NewRepository},
@@ -23,15 +26,22 @@ use super::{
     },
 };
 use crate::{
-    git::ref_name::HEADS,
+    git::{
+        import::NewRef,
+        ref_name::{self, HEADS, RefKind},
+    },
     model::identity::Identity,
     store::{
-        Read, Tx,
+        Read, StoreError, Tx,
         owners::{self, Owner},
+        refs::{self, Ref},
         repositories as rows,
         repositories::forks,
     },
 };
+
+/// Number of rows of refs to read at a time.
+const REFS_AT_ONCE: usize = 1_000;
 
 /// Forks the repository `owner`/`name`.
 pub async fn fork(
@@ -75,13 +85,15 @@ async fn finish(
     copy_files(context, source, &mut new).await?;
     let id = new.row.id;
     match insert(context, identity, source, new).await {
-        CommitOutcome::Known(created) => {
-            if created.is_err() {
-                // Safe to remove: no row was committed, and the directory was created above and never used. The source
-                // keeps its own names of the files.
-                let _ = context.git.remove(id).await;
-            }
-            created
+        CommitOutcome::Known(Ok(found)) => {
+            create::note_version(context, id).await;
+            Ok(found)
+        }
+        CommitOutcome::Known(Err(error)) => {
+            // Safe to remove: no row was committed, and the directory was created above and never used. The source
+            // keeps its own names of the files.
+            let _ = context.git.remove(id).await;
+            Err(error)
         }
         CommitOutcome::Unknown(error) => {
             // A row may refer to the directory, so it is kept. If there is none, the directory is set aside.
@@ -116,19 +128,50 @@ async fn check_first(read: &impl Read, owner: &Owner, source: &FoundRepository) 
     }
 }
 
-/// Creates the files of a fork and completes its row.
+/// Creates the files of a fork and completes its row. Its refs are those in the rows of the source.
+///
+/// The fork gets all complete files of objects of the source, so it is closed if the source is.
 async fn copy_files(context: &Context, source: &Repository, new: &mut NewRepository) -> Result<(), Error> {
     let id = new.row.id;
     let lock = context.git.lock(source.id).await;
-    let copied = context.git.fork(source.id, id, &new.row.default_branch, new.row.sha256, &lock).await;
+    if let Err(error) = adopt(context, source.id, &lock).await {
+        let (repository, error) = (source.id, &error as &dyn StdError);
+        // Not shown to clients: it is about the disk of the server.
+        tracing::error!(repository, error, "a repository of an earlier release could not be adopted");
+        return Err(Error::Behind);
+    }
+    context.copies.current_locked(source.id, &lock).await?;
+    let read = context.store.read().await?;
+    let version = refs::version(&read, source.id).await?.ok_or(Error::NotFound { what: "the repository" })?;
+    new.tips = tips(&read, source.id).await?;
+    drop(read);
+    new.closed = version.closed;
+    let files = new.tips.iter().map(|(name, value)| NewRef {
+        name: name.clone(),
+        id: value.tip.clone(),
+        peeled: value.peeled.clone(),
+    });
+    let between = (source.id, id);
+    let copied = context.git.fork(between, &new.row.default_branch, new.row.sha256, files.collect(), &lock).await;
     drop(lock);
-    new.tips = copied.map_err(Error::git("forking a repository"))?;
+    copied.map_err(Error::git("forking a repository"))?;
     let branches = new.tips.iter().filter(|(name, _)| name.starts_with(HEADS)).count() as u64;
     new.row.empty = branches == 0;
     new.row.branches = Some(branches);
     // If the size cannot be read, the next push measures it.
     new.row.size_bytes = context.git.size_bytes(id).await.unwrap_or(source.size_bytes);
     Ok(())
+}
+
+/// Returns the branches and tags of a repository, sorted by name.
+async fn tips(read: &impl Read, repository: u64) -> Result<Vec<(String, Ref)>, StoreError> {
+    let (mut tips, mut after): (Vec<(String, Ref)>, Option<String>) = (Vec::new(), None);
+    loop {
+        let page = refs::page(read, repository, after.as_deref(), REFS_AT_ONCE).await?;
+        let Some((last, _)) = page.last() else { return Ok(tips) };
+        after = Some(last.clone());
+        tips.extend(page.into_iter().filter(|(name, _)| ref_name::kind(name) != RefKind::Other));
+    }
 }
 
 /// Inserts the row of a fork with everything that belongs to it.
@@ -174,7 +217,7 @@ async fn insert(
             return Err(create::name_in_use(&owner, &row));
         }
         forks::added(&tx, &row).await?;
-        rows::put_tips(&tx, row.id, &new_ref.tips);
+        refs::create(&tx, row.id, row.sha256, new_ref.closed, &new_ref.tips);
         let mut audited = entry(&row, &owner, &source);
         if create::give_to_creator(&tx, &owner, &row, identity.user_id()).await? {
             audited = audited.set("administrator", identity.user_id());

@@ -36,6 +36,7 @@ pub mod orgs;
 pub mod password_hash;
 pub mod pushes;
 pub mod ref_changes;
+pub mod ref_moves;
 pub mod ref_rules;
 pub mod releases;
 pub mod repositories;

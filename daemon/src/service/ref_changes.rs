@@ -1,29 +1,30 @@
 //! Creates, renames and deletes branches and tags through the API.
 //!
-//! These changes are handled like pushes: marked before git moves a ref, then recorded with their events, even if the
-//! client disconnects.
+//! The expected values are those in the rows of refs. The changes are made by the function that applies pushes, even if
+//! the client disconnects.
+
+mod apply;
 
 use farrier_proto::store::Repository;
-use tokio::sync::oneshot;
 
+pub(super) use self::apply::Written;
+use self::apply::{RefMove, apply, commands, entry};
 use super::{
-    Context, Error, access,
-    audit::{Action, Entry, Object, RequestScope},
+    Context, Error,
+    audit::Action,
     browse::Browse,
     events::{Actor, EventKind, EventRecorder, Subject},
-    initial, pushes,
-    ref_rules::{self, Checked},
+    initial, ref_rules,
     repositories::{head, rules},
 };
 use crate::{
     git::{
-        GitError, Workspace,
-        commands::{Commands, Update},
+        Workspace,
         read::HistoryQuery,
         ref_name::{HEADS, TAGS, is_valid_short},
     },
     model::identity::Account,
-    store::{Tx, releases, repositories},
+    store::{Tx, refs, releases, repositories},
 };
 
 /// Creates the branch `name` at `from`. Empty: at the tip of the default branch.
@@ -55,17 +56,17 @@ pub async fn delete_branch(context: &Context, browse: &Browse, actor: u64, name:
     apply(context, &browse.found.repository, actor, vec![change], Some(entry)).await
 }
 
-/// Moves the branch `name` from `old` to the commit `new`. `None`: the branch must not exist. `written_bytes`: the size
-/// of the new objects.
+/// Moves the branch `name` from `old` to a commit whose objects were written for this. `None`: the branch must not
+/// exist.
 pub(super) async fn move_branch(
     context: &Context,
     browse: &Browse,
     actor: u64,
     (name, old): (&str, Option<String>),
-    (new, written_bytes): (String, u64),
+    new: Written,
 ) -> Result<(), Error> {
     let action = if old.is_none() { Action::RefCreate } else { Action::RefUpdate };
-    let change = RefMove { written_bytes, ..RefMove::new(HEADS, name, old, Some(new)) };
+    let change = RefMove::written(HEADS, name, old, new);
     let entry = entry(action, browse, &change);
     apply(context, &browse.found.repository, actor, vec![change], Some(entry)).await
 }
@@ -176,9 +177,8 @@ async fn new_tag(
         return Err(Error::Exists { message: format!("tag already exists: {name}") });
     }
     let message = message.trim_end();
-    let at =
-        if message.is_empty() { commit } else { annotate(context, browse, account, name, message, &commit).await? };
-    Ok(RefMove { written_bytes: message.len() as u64, ..RefMove::new(TAGS, name, None, Some(at)) })
+    let tag_object = (!message.is_empty()).then(|| tag_object(context, account, name, message, &commit));
+    Ok(RefMove::new(TAGS, name, None, Some(commit)).with_tag_object(tag_object))
 }
 
 /// Deletes the tag `name`. The tag of a published release cannot be deleted.
@@ -194,26 +194,16 @@ pub async fn delete_tag(context: &Context, browse: &Browse, actor: u64, name: &s
     apply(context, &browse.found.repository, actor, vec![change], Some(entry)).await
 }
 
-/// Writes a tag object and returns its id.
-async fn annotate(
-    context: &Context,
-    browse: &Browse,
-    account: &Account,
-    name: &str,
-    message: &str,
-    commit: &str,
-) -> Result<String, Error> {
+/// Returns the text of a tag object.
+fn tag_object(context: &Context, account: &Account, name: &str, message: &str, commit: &str) -> String {
     let tagger = initial::identity(context, account);
     let seconds = context.now_ms().div_euclid(1_000);
-    let text = format!(
+    format!(
         "object {commit}\ntype commit\ntag {name}\ntagger {} <{}> {seconds} +0000\n\n{}\n",
         tagger.name,
         tagger.email,
         message.replace('\0', "")
-    );
-    let output =
-        context.git.run(browse.found.repository.id, ["mktag"], text).await.map_err(Error::git("writing a tag"))?;
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    )
 }
 
 /// Returns the ids of the refs `name` under each of `prefixes`.
@@ -227,144 +217,9 @@ async fn tips<const N: usize>(
         return Ok([const { None }; N]);
     }
     let names = prefixes.map(|prefix| format!("{prefix}{name}")).to_vec();
-    let found = context.git.tips(browse.found.repository.id, names).await.map_err(Error::git("reading refs"))?;
+    let found = refs::tips(&context.store.read().await?, browse.found.repository.id, &names).await?;
     let mut found = found.into_iter();
     Ok([(); N].map(|()| found.next().flatten()))
-}
-
-/// A requested change of a ref.
-#[derive(Clone, Debug)]
-struct RefMove {
-    name: String,
-    /// The expected id. `None`: the ref must not exist.
-    old: Option<String>,
-    /// The new id. `None`: delete the ref.
-    new: Option<String>,
-    /// Size of the objects that were written for this change, in bytes.
-    written_bytes: u64,
-}
-
-impl RefMove {
-    fn new(prefix: &str, name: &str, old: Option<String>, new: Option<String>) -> Self {
-        Self { name: format!("{prefix}{name}"), old, new, written_bytes: 0 }
-    }
-
-    /// Returns the change as the update of a push.
-    fn update(&self) -> Update {
-        let digits = self.old.as_ref().or(self.new.as_ref()).map_or(40, String::len);
-        let or_zeros = |id: &Option<String>| id.clone().unwrap_or_else(|| "0".repeat(digits));
-        Update { name: self.name.clone(), old: or_zeros(&self.old), new: or_zeros(&self.new) }
-    }
-
-    /// Returns the change as input for `git update-ref --stdin -z`.
-    fn line(&self) -> String {
-        match (&self.old, &self.new) {
-            (None, Some(new)) => format!("create {}\0{new}\0", self.name),
-            (Some(old), None) => format!("delete {}\0{old}\0", self.name),
-            (old, new) => {
-                let text = |id: &Option<String>| id.clone().unwrap_or_default();
-                format!("update {}\0{}\0{}\0", self.name, text(new), text(old))
-            }
-        }
-    }
-}
-
-/// Returns the changes as the updates of a push.
-fn commands(moves: &[RefMove]) -> Commands {
-    Commands { updates: moves.iter().map(RefMove::update).collect(), ..Commands::default() }
-}
-
-/// Returns the audit entry of a change.
-fn entry(action: Action, browse: &Browse, change: &RefMove) -> Entry {
-    let found = &browse.found;
-    let path = format!("{}/{}", found.owner.name(), found.repository.name);
-    let entry = Entry::new(action, Object::reference(&change.name, found.repository.id, &path));
-    let entry = match &change.old {
-        Some(old) => entry.had("tip", old.as_str()),
-        None => entry,
-    };
-    match &change.new {
-        Some(new) => entry.set("tip", new.as_str()),
-        None => entry,
-    }
-}
-
-/// Applies all changes or none, and records them. Continues if the caller disconnects.
-async fn apply(
-    context: &Context,
-    repository: &Repository,
-    actor: u64,
-    moves: Vec<RefMove>,
-    entry: Option<Entry>,
-) -> Result<(), Error> {
-    access::require_writable(repository)?;
-    let commands = commands(&moves);
-    if let Some(refusal) = pushes::refusals(repository, &commands).into_iter().next() {
-        return Err(Error::Forbidden { reason: refusal.reason });
-    }
-    let passed = ref_rules::require(context, repository.id, actor, &commands).await?;
-    let (sender, result) = oneshot::channel();
-    let (task_context, id) = (context.clone(), repository.id);
-    context.tasks.short(RequestScope::inherit(async move {
-        let _ = sender.send(run(&task_context, id, actor, (&commands, &passed), &moves, entry).await);
-        if moves.iter().any(|change| change.written_bytes > 0) {
-            pushes::tidy(&task_context, id).await;
-        }
-    }));
-    result.await.unwrap_or(Err(Error::Busy))
-}
-
-/// Applies and records the changes. Must not be interrupted between the mark and the record.
-async fn run(
-    context: &Context,
-    repository: u64,
-    actor: u64,
-    (commands, passed): (&Commands, &Checked),
-    moves: &[RefMove],
-    entry: Option<Entry>,
-) -> Result<(), Error> {
-    let push = pushes::begin(context, repository, actor, commands).await?.with_entry(entry);
-    let lock = context.git.lock(repository).await;
-    // Again under the lock, for which the change may have waited: a rule may have been added since.
-    let moved = match ref_rules::require_again(context, repository, actor, commands, passed).await {
-        Ok(()) => move_refs(context, repository, moves).await,
-        Err(refused) => Err(refused),
-    };
-    let written_bytes = moves.iter().map(|change| change.written_bytes).sum();
-    pushes::record(context, &push, written_bytes, &lock).await?;
-    moved
-}
-
-/// Moves the refs on disk, all or none.
-async fn move_refs(context: &Context, repository: u64, moves: &[RefMove]) -> Result<(), Error> {
-    check_targets(context, repository, moves).await?;
-    let input = moves.iter().map(RefMove::line).collect::<String>();
-    match context.git.run(repository, ["update-ref", "--stdin", "-z"], input).await {
-        Ok(_) => Ok(()),
-        Err(GitError::Failed { stderr, .. }) if is_conflict(&stderr) => Err(Error::Conflict {
-            reason: "it conflicts with another branch or tag, or a ref was moved meanwhile".into(),
-        }),
-        Err(error) => Err(Error::git("moving refs")(error)),
-    }
-}
-
-/// Returns whether `update-ref` failed because refs do not have the expected values, or because of their names.
-fn is_conflict(stderr: &str) -> bool {
-    let is_refused = stderr.contains("cannot lock ref") || stderr.contains("cannot process");
-    is_refused && !stderr.contains("Unable to create")
-}
-
-/// Checks under the repository's lock that the commits of new tags exist. `update-ref` checks only the object of the
-/// ref, and an unreachable commit may have been pruned since the tag was requested.
-async fn check_targets(context: &Context, repository: u64, moves: &[RefMove]) -> Result<(), Error> {
-    let of_tags = moves.iter().filter(|change| change.name.starts_with(TAGS)).filter_map(|change| change.new.as_ref());
-    let names: Vec<String> = of_tags.map(|new| format!("{new}^{{}}")).collect();
-    if names.is_empty() {
-        return Ok(());
-    }
-    let found = context.git.reader(repository).infos(&names).await?;
-    let all_exist = found.len() == names.len() && found.iter().all(Option::is_some);
-    if all_exist { Ok(()) } else { Err(Error::NotFound { what: "the commit" }) }
 }
 
 /// Sets the default branch of the repository.

@@ -9,7 +9,8 @@ use super::{
     Context, Error,
     access::{self, Action},
     browse::Browse,
-    initial, lfs, migrations, ref_changes,
+    initial, lfs, migrations,
+    ref_changes::{self, Written},
     repositories::{self, FoundRepository},
 };
 use crate::{
@@ -18,7 +19,7 @@ use crate::{
         ref_name::{HEADS, is_valid_short},
     },
     model::identity::{Account, Identity},
-    store::{Tx, repositories as rows},
+    store::{Tx, refs, repositories as rows},
 };
 
 /// Number of retries after a branch was moved by another writer.
@@ -121,7 +122,8 @@ async fn merge_in(
         ref_changes::check_branch(context, browse, account.user.id, change, (&new, workspace)).await?;
         let written_bytes = workspace.publish(&new, Some(&ours)).await.map_err(refused)?;
         copy_lfs_objects(context, browse.found.repository.id, &source.repository).await?;
-        let (old, new) = ((branch, Some(ours.clone())), (new, written_bytes));
+        let old = (branch, Some(ours.clone()));
+        let new = Written { commit: new, bytes: written_bytes, base: Some(ours.clone()) };
         match ref_changes::move_branch(context, browse, account.user.id, old, new).await {
             Ok(()) => return Ok(merge_type),
             // Another change came first: start again from the new tip.
@@ -164,7 +166,7 @@ fn conflicts(paths: &[String]) -> String {
     format!("the branches have conflicting changes in {listed}{more}; merge them in a working copy")
 }
 
-/// Returns the error for a change that was not copied to the repository.
+/// Returns the error for a change that was not stored in the repository.
 fn refused(error: PublishError) -> Error {
     match error {
         PublishError::Git(error) => Error::git("writing a merge")(error),
@@ -200,13 +202,16 @@ async fn source_of(context: &Context, identity: &Identity, browse: &Browse) -> R
         0 => None,
         parent => repositories::allowing(&read, identity, parent, Action::Read).await?,
     };
+    drop(read);
     let source = source.ok_or_else(|| Error::Unusable {
         reason: "the repository is no fork, or you cannot read the repository from which it was forked".into(),
     })?;
-    match migrations::pending(&source.repository) {
-        Some(reason) => Err(Error::Conflict { reason: reason.into() }),
-        None => Ok(source),
+    if let Some(reason) = migrations::pending(&source.repository) {
+        return Err(Error::Conflict { reason: reason.into() });
     }
+    // The fork itself is current since its reader was created.
+    context.copies.current(source.repository.id).await?;
+    Ok(source)
 }
 
 fn check_branch(branch: &str) -> Result<(), Error> {
@@ -224,9 +229,10 @@ async fn tips(
     source: &FoundRepository,
     branch: &str,
 ) -> Result<[String; 2], Error> {
+    let read = &context.store.read().await?;
+    let name = &[format!("{HEADS}{branch}")];
     let tip = async |repository: u64, what: &'static str| {
-        let found = context.git.tips(repository, vec![format!("{HEADS}{branch}")]).await;
-        let found = found.map_err(Error::git("reading refs"))?;
+        let found = refs::tips(read, repository, name).await?;
         found.into_iter().next().flatten().ok_or(Error::NotFound { what })
     };
     Ok([

@@ -29,9 +29,12 @@ impl SshFailure {
 impl From<Error> for SshFailure {
     fn from(error: Error) -> Self {
         match error {
-            Error::Forbidden { .. } | Error::Refused(_) | Error::Busy | Error::Throttled { .. } | Error::NoSpace => {
-                Self::new(error.to_string())
-            }
+            Error::Forbidden { .. }
+            | Error::Refused(_)
+            | Error::Busy
+            | Error::Behind
+            | Error::Throttled { .. }
+            | Error::NoSpace => Self::new(error.to_string()),
             error => {
                 tracing::error!(error = &error as &dyn std::error::Error, "a command over SSH failed");
                 Self::new("the server failed; try again later")

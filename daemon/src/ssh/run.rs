@@ -56,7 +56,7 @@ pub(super) struct SshRequest {
 }
 
 /// Runs a command to its end and closes its channel. A command whose client disconnects is ended, except for a push
-/// that git has received completely.
+/// whose data was received completely.
 pub(super) async fn run(connection: &Arc<Connection>, channel: Channel<Msg>, request: SshRequest) {
     let (read, write) = channel.split();
     let id = secret::random_bytes::<8>();

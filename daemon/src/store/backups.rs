@@ -1,5 +1,5 @@
 //! What the store records about backups: the time of the last one, and, in the store of a backup, which repositories
-//! changed while it was made.
+//! must be compared with their rows after a restore.
 
 use farrier_proto::store::{LastBackup, PushMark};
 
@@ -15,13 +15,13 @@ pub fn put_last(tx: &Tx, backup: &LastBackup) {
     tx.put(keys::last_backup(), backup);
 }
 
-/// Marks repositories whose refs or `HEAD` in the backup are newer than the rows, because clients changed them after
-/// the snapshot. The first start after a restore records the changes of refs with events, as after an interrupted push,
-/// and sets `HEAD` to the default branch of the row.
+/// Marks repositories of an earlier release, not adopted yet, whose files of refs or `HEAD` in the backup differ from
+/// the rows. The first start after a restore records the changes of refs with events, as after an interrupted push, and
+/// sets `HEAD` to the default branch of the row.
 pub fn mark_moved(tx: &Tx, repositories: &[u64]) {
     for repository in repositories {
-        // The number of the mark is free in practice: marks of pushes are removed when the push is recorded, and two
-        // marks of one repository lead to one comparison.
+        // A push mark with the same number is replaced. Two marks of a repository lead to one comparison, so only the
+        // account in the replaced mark is lost.
         refs::mark(tx, *repository, *repository, &PushMark::default());
         refs::mark_head(tx, *repository);
     }

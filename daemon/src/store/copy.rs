@@ -24,7 +24,7 @@ const COMMIT_KEYS: usize = 5_000;
 
 /// Why rows could not be copied.
 #[derive(Debug, thiserror::Error)]
-pub enum CopyError {
+pub enum StoreCopyError {
     /// The target has rows that do not come from a copy that was interrupted.
     #[error("the target is not empty; nothing was changed")]
     NotEmpty,
@@ -56,15 +56,15 @@ pub struct Copied {
 }
 
 /// Copies all rows of `from` to `to`, and compares them afterwards. No other process may write to either of them.
-pub async fn copy(from: &dyn Engine, to: &dyn Engine) -> Result<Copied, CopyError> {
+pub async fn copy(from: &dyn Engine, to: &dyn Engine) -> Result<Copied, StoreCopyError> {
     let source = from.snapshot().await?;
     if source.get(&keys::copying()).await?.is_some() {
-        return Err(CopyError::IncompleteSource);
+        return Err(StoreCopyError::IncompleteSource);
     }
     let target = to.snapshot().await?;
     let is_interrupted = target.get(&keys::copying()).await?.is_some();
     if !is_interrupted && target.count(&everything(), 1).await? > 0 {
-        return Err(CopyError::NotEmpty);
+        return Err(StoreCopyError::NotEmpty);
     }
     let mark = value::encode(&Format { level: value::FORMAT_LEVEL });
     commit(to, WriteSet::from([(keys::copying(), Some(mark))])).await?;
@@ -79,7 +79,7 @@ pub async fn copy(from: &dyn Engine, to: &dyn Engine) -> Result<Copied, CopyErro
     let target = to.snapshot().await?;
     for (key, value) in last {
         if target.get(&key).await? != value {
-            return Err(CopyError::Different);
+            return Err(StoreCopyError::Different);
         }
     }
     Ok(Copied { changed, ..compared })
@@ -124,7 +124,7 @@ async fn batches(source: &dyn View, target: &dyn View, rest: &Range) -> Result<B
 
 /// Writes the rows of `source` to `to`, and deletes its other rows: they come from a copy that was interrupted, before
 /// the source was changed. `target` is the state of `to` before. Returns the number of changed rows.
-async fn write_differences(source: &dyn View, target: &dyn View, to: &dyn Engine) -> Result<u64, CopyError> {
+async fn write_differences(source: &dyn View, target: &dyn View, to: &dyn Engine) -> Result<u64, StoreCopyError> {
     let (mut changed, mut pending, mut pending_bytes) = (0, WriteSet::new(), 0);
     let mut rest = everything();
     loop {
@@ -159,14 +159,14 @@ async fn write_differences(source: &dyn View, target: &dyn View, to: &dyn Engine
 }
 
 /// Compares all rows, except those of the last commit.
-async fn compare(source: &dyn View, target: &dyn View) -> Result<Copied, CopyError> {
+async fn compare(source: &dyn View, target: &dyn View) -> Result<Copied, StoreCopyError> {
     let mut digest = Sha256::new();
     let mut copied = Copied { rows: 0, bytes: 0, changed: 0, sha256: String::new() };
     let mut rest = everything();
     loop {
         let Batches { source: ours, target: theirs, end } = batches(source, target, &rest).await?;
         if ours != theirs {
-            return Err(CopyError::Different);
+            return Err(StoreCopyError::Different);
         }
         for (key, value) in ours {
             for part in [key.as_slice(), value.as_ref()] {
@@ -185,7 +185,7 @@ async fn compare(source: &dyn View, target: &dyn View) -> Result<Copied, CopyErr
     Ok(copied)
 }
 
-async fn commit(to: &dyn Engine, writes: WriteSet) -> Result<(), CopyError> {
+async fn commit(to: &dyn Engine, writes: WriteSet) -> Result<(), StoreCopyError> {
     Ok(to.begin().await?.commit(writes).await?)
 }
 
@@ -223,7 +223,7 @@ mod tests {
         assert_eq!((copied.rows, copied.changed), (1_000, 1_000));
         assert_eq!(all(&from).await, all(&to).await);
         let again = copy(&from, &to).await;
-        assert!(matches!(again, Err(CopyError::NotEmpty)), "{again:?}");
+        assert!(matches!(again, Err(StoreCopyError::NotEmpty)), "{again:?}");
     }
 
     #[tokio::test]
@@ -233,12 +233,12 @@ mod tests {
             let to = Arc::new(MemoryEngine::new());
             let failing = Interrupted { inner: to.clone(), commits: interrupted_after.into() };
             let result = copy(&from, &failing).await;
-            assert!(matches!(result, Err(CopyError::Write(_))), "{result:?}");
+            assert!(matches!(result, Err(StoreCopyError::Write(_))), "{result:?}");
             if interrupted_after > 0 {
                 let opened = Store::open(to.clone()).await.map(drop);
                 assert!(matches!(opened, Err(StoreError::Incomplete)), "{opened:?}");
                 let result = copy(to.as_ref(), &MemoryEngine::new()).await;
-                assert!(matches!(result, Err(CopyError::IncompleteSource)), "{result:?}");
+                assert!(matches!(result, Err(StoreCopyError::IncompleteSource)), "{result:?}");
             }
             // The daemon runs on the source again.
             commit(&from, WriteSet::from([(vec![0, 1], None), row([0_u8, 2], "new"), row([9_u8, 9, 9], "new")]))
@@ -257,7 +257,7 @@ mod tests {
         commit(to.as_ref(), old).await.expect("no conflict");
         let failing = Interrupted { inner: to.clone(), commits: 3.into() };
         let result = copy(&from, &failing).await;
-        assert!(matches!(result, Err(CopyError::Write(_))), "{result:?}");
+        assert!(matches!(result, Err(StoreCopyError::Write(_))), "{result:?}");
         let left = to.snapshot().await.expect("a view").count(&everything(), u64::MAX).await.expect("a count");
         assert!(left < 12_000, "the first commits have deleted rows: {left}");
         copy(&from, to.as_ref()).await.expect("copied");

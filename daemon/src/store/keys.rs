@@ -15,6 +15,7 @@ mod interests;
 mod lfs;
 mod mirrors;
 mod ref_rules;
+mod refs;
 mod releases;
 mod repositories;
 mod ssh_keys;
@@ -24,7 +25,7 @@ mod teams;
 
 pub use self::{
     accounts::*, artifacts::*, audit::*, caches::*, gpg_keys::*, hooks::*, interests::*, lfs::*, mirrors::*,
-    ref_rules::*, releases::*, repositories::*, ssh_keys::*, statuses::*, summaries::*, teams::*,
+    ref_rules::*, refs::*, releases::*, repositories::*, ssh_keys::*, statuses::*, summaries::*, teams::*,
 };
 
 use super::{
@@ -210,6 +211,5 @@ mod tests {
         assert_eq!(trailing_newest(&repository_run(1, 9)), Some(9));
         assert_eq!(trailing_ids(&garbage(3, 4)), Some((3, 4)));
         assert_eq!(trailing_ids(&push_mark(3, 4)), Some((3, 4)));
-        assert_eq!(ref_tip_name(&ref_tip(3, "refs/heads/x")), Some("refs/heads/x"));
     }
 }

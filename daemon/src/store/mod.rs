@@ -110,6 +110,15 @@ pub enum StoreError {
     },
 }
 
+/// Makes earlier releases refuse the data, because they cannot read what this release writes.
+async fn raise_format(tx: &Tx) -> Result<(), StoreError> {
+    let level = tx.get::<Format>(&keys::format()).await?.unwrap_or_default().level;
+    if level < value::FORMAT_LEVEL {
+        tx.put(keys::format(), &Format { level: value::FORMAT_LEVEL });
+    }
+    Ok(())
+}
+
 /// Reads rows. Implemented by snapshots and transactions.
 ///
 /// Functions of the resource modules take `&impl Read`, so they work with both.
@@ -253,7 +262,7 @@ impl Store {
     }
 
     /// Copies all rows of one snapshot to `target`, which must be empty.
-    pub async fn copy_to(&self, target: &dyn Engine) -> Result<copy::Copied, copy::CopyError> {
+    pub async fn copy_to(&self, target: &dyn Engine) -> Result<copy::Copied, copy::StoreCopyError> {
         copy::copy(self.engine.as_ref(), target).await
     }
 

@@ -1,54 +1,197 @@
-//! The recorded values of branches and tags, and marks for pushes and `HEAD` updates that are not recorded yet.
+//! The values of refs, the version of each repository, and marks for `HEAD` updates and for pushes of earlier releases.
+//!
+//! The rows decide which value a ref has; the files in the git directory are written from them. A transaction that
+//! changes refs ends with [`advance`].
+
+pub mod changes;
+mod convert;
 
 use std::collections::BTreeMap;
 
-use farrier_proto::store::{PushMark, RefTip, Reference};
+use farrier_proto::store::{ChangeRecord, PushMark, RefStep, Reference, RepositoryVersion, StoredRef};
 
 use super::{
     Read, StoreError, Tx,
-    engine::{Key, Range, Scan},
+    engine::{EngineError, Key, Range, Scan},
     keys,
 };
 
+pub use self::convert::{convert, is_converted};
+
 /// Number of rows read at a time.
 const PAGE: usize = 1_000;
+/// Number of changes of a repository that are kept.
+const CHANGES_KEPT: u64 = 256;
+/// Maximum number of refs that a change lists.
+const STEPS_MAX: usize = 1_000;
 
-/// Returns the recorded object id of each of `names`; `None` if the ref was not recorded.
-pub async fn tips(read: &impl Read, repository: u64, names: &[String]) -> Result<Vec<Option<String>>, StoreError> {
-    let keys: Vec<Key> = names.iter().map(|name| keys::ref_tip(repository, name)).collect();
-    let rows = read.get_many::<RefTip>(&keys).await?;
-    Ok(rows.into_iter().map(|row| row.map(|tip| tip.object_id)).collect())
+/// The value of a ref. Object ids are in hexadecimal.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ref {
+    /// The object id.
+    pub tip: String,
+    /// If `tip` is a tag object: the object to which it leads.
+    pub peeled: Option<String>,
 }
 
-/// Returns all recorded refs of a repository.
-pub async fn all(read: &impl Read, repository: u64) -> Result<BTreeMap<String, String>, StoreError> {
-    let mut all = BTreeMap::new();
-    let mut range = Range::prefix(keys::ref_tips(repository));
-    loop {
-        let page = read.scan::<RefTip>(&Scan::of(range.clone(), PAGE)).await?;
-        let Some((last, _)) = page.last() else { return Ok(all) };
-        range = range.after(last);
-        let named = page.into_iter().filter_map(|(key, tip)| Some((keys::ref_tip_name(&key)?.to_owned(), tip)));
-        all.extend(named.map(|(name, tip)| (name, tip.object_id)));
+impl From<StoredRef> for Ref {
+    fn from(row: StoredRef) -> Self {
+        Self { tip: hex::encode(&row.tip), peeled: (!row.peeled.is_empty()).then(|| hex::encode(&row.peeled)) }
     }
 }
 
-/// Returns the number of recorded branches of a repository. Reads all of them: the row of the repository has the number
-/// as well.
-pub async fn count_branches(read: &impl Read, repository: u64) -> Result<u64, StoreError> {
-    read.count(&Range::prefix(keys::branch_tips(repository)), u64::MAX).await
+/// Returns the version of a repository; `None` if it has no refs yet because its import has not ended, or if it does
+/// not exist.
+pub async fn version(read: &impl Read, repository: u64) -> Result<Option<RepositoryVersion>, StoreError> {
+    read.get(&keys::repository_version(repository)).await
 }
 
-/// Records the value of a ref; `None` deletes it.
-pub fn set(tx: &Tx, repository: u64, name: &str, object_id: Option<&str>) {
-    let key = keys::ref_tip(repository, name);
-    match object_id {
-        Some(id) => tx.put(key, &RefTip { object_id: id.to_owned() }),
+/// Returns the object id of each of `names`; `None` for refs that do not exist.
+pub async fn tips(read: &impl Read, repository: u64, names: &[String]) -> Result<Vec<Option<String>>, StoreError> {
+    let keys: Vec<Key> = names.iter().map(|name| keys::stored_ref(repository, name)).collect();
+    let rows = read.get_many::<StoredRef>(&keys).await?;
+    Ok(rows.into_iter().map(|row| row.map(|row| hex::encode(&row.tip))).collect())
+}
+
+/// Returns all branches and tags of a repository.
+pub async fn all(read: &impl Read, repository: u64) -> Result<BTreeMap<String, String>, StoreError> {
+    let mut all = BTreeMap::new();
+    for prefix in ["refs/heads/", "refs/tags/"] {
+        let mut range = Range::prefix(keys::stored_refs(repository, prefix));
+        loop {
+            let page = read.scan::<StoredRef>(&Scan::of(range.clone(), PAGE)).await?;
+            let Some((last, _)) = page.last() else { break };
+            range = range.after(last);
+            all.extend(
+                page.into_iter()
+                    .filter_map(|(key, row)| Some((keys::stored_ref_name(&key)?.to_owned(), hex::encode(&row.tip)))),
+            );
+        }
+    }
+    Ok(all)
+}
+
+/// Returns the refs with names after `after`, sorted by name, at most `limit`.
+pub async fn page(
+    read: &impl Read,
+    repository: u64,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Vec<(String, Ref)>, StoreError> {
+    let mut range = Range::prefix(keys::stored_refs(repository, ""));
+    if let Some(after) = after {
+        range = range.after(&keys::stored_ref(repository, after));
+    }
+    let rows = read.scan::<StoredRef>(&Scan::of(range, limit)).await?;
+    let named = rows.into_iter().filter_map(|(key, row)| Some((keys::stored_ref_name(&key)?.to_owned(), row.into())));
+    Ok(named.collect())
+}
+
+/// Returns the values of refs by name. Names of refs that do not exist have the value `None`.
+pub async fn many(
+    read: &impl Read,
+    repository: u64,
+    names: &[String],
+) -> Result<Vec<(String, Option<Ref>)>, StoreError> {
+    let keys: Vec<Key> = names.iter().map(|name| keys::stored_ref(repository, name)).collect();
+    let rows = read.get_many::<StoredRef>(&keys).await?;
+    Ok(names.iter().cloned().zip(rows.into_iter().map(|row| row.map(Ref::from))).collect())
+}
+
+/// Returns the number of branches of a repository. Reads all of them: the row of the repository has the number as well.
+pub async fn count_branches(read: &impl Read, repository: u64) -> Result<u64, StoreError> {
+    read.count(&Range::prefix(keys::stored_refs(repository, "refs/heads/")), u64::MAX).await
+}
+
+/// Returns a ref that cannot exist together with `name`: one whose name is a directory of `name`, or one below `name`.
+pub async fn in_the_way(read: &impl Read, repository: u64, name: &str) -> Result<Option<String>, StoreError> {
+    // No ref is named `refs`. An adopted repository can have one whose name has a single component below it.
+    let directories: Vec<String> = name.match_indices('/').skip(1).map(|(at, _)| name[..at].to_owned()).collect();
+    let found = tips(read, repository, &directories).await?;
+    if let Some((directory, _)) = directories.into_iter().zip(found).find(|(_, tip)| tip.is_some()) {
+        return Ok(Some(directory));
+    }
+    let below = Range::prefix(keys::stored_refs(repository, &format!("{name}/")));
+    let pairs = read.scan_bytes(&Scan::of(below, 1)).await?;
+    Ok(pairs.first().and_then(|(key, _)| keys::stored_ref_name(key)).map(str::to_owned))
+}
+
+/// Writes the value of a ref; `None` deletes it. The caller ends the transaction with [`advance`].
+pub fn set(tx: &Tx, repository: u64, name: &str, value: Option<&Ref>) {
+    let key = keys::stored_ref(repository, name);
+    match value {
+        Some(value) => {
+            let peeled = value.peeled.as_deref().map(id_bytes).unwrap_or_default();
+            tx.put(key, &StoredRef { tip: id_bytes(&value.tip), peeled });
+        }
         None => tx.delete(key),
     }
 }
 
-/// Marks a push as in progress.
+/// Writes the refs of a new repository, and its first version.
+pub fn create(tx: &Tx, repository: u64, sha256: bool, closed: bool, tips: &[(String, Ref)]) {
+    for (name, value) in tips {
+        set(tx, repository, name, Some(value));
+    }
+    let version = RepositoryVersion { version: 1, sha256, closed, ..RepositoryVersion::default() };
+    tx.put(keys::repository_version(repository), &version);
+}
+
+/// Writes the next version of a repository and the change that led to it, and returns its number.
+///
+/// `before` is the version that this transaction has read, with new values of its other fields if they change. If
+/// another transaction moves refs of the repository at the same time, this one conflicts. `change` is a random number
+/// by which [`changes::find`] finds this change.
+pub async fn advance(
+    tx: &Tx,
+    repository: u64,
+    before: &RepositoryVersion,
+    change: u64,
+    steps: Vec<RefStep>,
+) -> Result<u64, StoreError> {
+    // Because of this read, the transaction conflicts with others that move refs of the repository.
+    if version(tx, repository).await?.is_some_and(|stored| stored.version > before.version) {
+        return Err(EngineError::Conflict.into());
+    }
+    let version = before.version + 1;
+    tx.put(keys::repository_version(repository), &RepositoryVersion { version, ..*before });
+    let many = steps.len() > STEPS_MAX;
+    let refs = if many { Vec::new() } else { steps };
+    tx.put(keys::ref_change(repository, version), &ChangeRecord { change, refs, many });
+    if let Some(oldest) = version.checked_sub(CHANGES_KEPT) {
+        tx.delete(keys::ref_change(repository, oldest));
+    }
+    Ok(version)
+}
+
+/// Raises the prune epoch: called before objects may be removed, and again afterwards. A push that looked up its
+/// objects before looks them up again.
+pub async fn raise_prune_epoch(tx: &Tx, repository: u64) -> Result<(), StoreError> {
+    if let Some(before) = version(tx, repository).await? {
+        let prune_epoch = before.prune_epoch + 1;
+        tx.put(keys::repository_version(repository), &RepositoryVersion { prune_epoch, ..before });
+    }
+    Ok(())
+}
+
+/// Deletes at most `limit` rows about the refs of a repository. Returns whether none is left.
+///
+/// Called only for repositories that were deleted permanently, after their files were removed.
+pub async fn forget_some(tx: &Tx, repository: u64, limit: usize) -> Result<bool, StoreError> {
+    let pairs = tx.scan_bytes(&Scan::of(Range::prefix(keys::repository_refs(repository)), limit)).await?;
+    let is_last = pairs.len() < limit;
+    for (key, _) in pairs {
+        tx.delete(key);
+    }
+    Ok(is_last)
+}
+
+/// Returns the bytes of an object id. Ids come from git, or the parser of commands has checked them.
+fn id_bytes(id: &str) -> Vec<u8> {
+    hex::decode(id).expect("object ids are hexadecimal")
+}
+
+/// Writes a push mark, as releases with format level 3 did. Only backups write marks now.
 pub fn mark(tx: &Tx, repository: u64, push: u64, row: &PushMark) {
     tx.put(keys::push_mark(repository, push), row);
 }
@@ -58,7 +201,7 @@ pub fn unmark(tx: &Tx, repository: u64, push: u64) {
     tx.delete(keys::push_mark(repository, push));
 }
 
-/// Returns the pushes in progress with their repository, number and mark.
+/// Returns the pushes whose result an earlier release did not record, with their repository, number and mark.
 pub async fn marks(read: &impl Read) -> Result<Vec<(u64, u64, PushMark)>, StoreError> {
     let scan = Scan::of(Range::prefix(keys::push_marks()), usize::MAX);
     let rows = read.scan::<PushMark>(&scan).await?;
@@ -81,3 +224,6 @@ pub async fn marked_heads(read: &impl Read, limit: usize) -> Result<Vec<u64>, St
     let pairs = read.scan_bytes(&Scan::of(Range::prefix(keys::head_marks()), limit)).await?;
     Ok(pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)).collect())
 }
+
+#[cfg(test)]
+mod tests;

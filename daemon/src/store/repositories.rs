@@ -10,16 +10,14 @@ pub mod orders;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use farrier_proto::store::{
-    Collaborator, Listing, MigrationState, Permission, RefTip, Reference, Repository, Visibility,
-};
+use farrier_proto::store::{Collaborator, Listing, MigrationState, Permission, Reference, Repository, Visibility};
 
 use super::{
     Read, StoreError, Tx,
     engine::{Key, Range, Scan},
     keys,
     listings::Sort,
-    owners, teams,
+    owners, refs, teams,
 };
 
 pub use self::deleted::{deleted_until, first_deleted_ms, newest_deleted, restore, set_deleted, with_jobs_to_cancel};
@@ -63,13 +61,6 @@ fn holds_name(row: &Repository) -> bool {
 pub async fn name_in_use(read: &impl Read, row: &Repository) -> Result<bool, StoreError> {
     let other = by_name(read, row.owner_id, &row.name).await?;
     Ok(other.is_some_and(|other| other.id != row.id && holds_name(&other)))
-}
-
-/// Records refs of a repository, so that the next push does not report them as new.
-pub fn put_tips(tx: &Tx, repository: u64, tips: &[(String, String)]) {
-    for (name, object_id) in tips {
-        tx.put(keys::ref_tip(repository, name), &RefTip { object_id: object_id.clone() });
-    }
 }
 
 /// Inserts a repository. Returns `false` if its owner has another one with this name. A failed migration with
@@ -136,11 +127,9 @@ pub async fn discard(tx: &Tx, row: &Repository) -> Result<(), StoreError> {
     teams::remove_repository(tx, row.id).await
 }
 
-/// Deletes the row and the recorded refs of a repository whose files were removed.
+/// Deletes the row and the refs of a repository whose files were removed.
 pub async fn forget(tx: &Tx, row: &Repository) -> Result<(), StoreError> {
-    for (key, _) in tx.scan_bytes(&Scan::of(Range::prefix(keys::ref_tips(row.id)), usize::MAX)).await? {
-        tx.delete(key);
-    }
+    refs::forget_some(tx, row.id, usize::MAX).await?;
     tx.delete(keys::repository_garbage(row.id));
     tx.delete(keys::repository(row.id));
     Ok(())

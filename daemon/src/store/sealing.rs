@@ -5,13 +5,13 @@
 //! only this row to find out whether a key is missing.
 
 use bytes::Bytes;
-use farrier_proto::store::{Format, Hook, MirrorRemote, Sealing};
+use farrier_proto::store::{Hook, MirrorRemote, Sealing};
 
 use super::{
     Read, Store, StoreError, Tx,
     engine::{Key, Range, Scan},
     keyring::{KeyId, Keyring},
-    keys, sealed, value,
+    keys, raise_format, sealed, value,
 };
 
 /// Number of rows that one transaction reads, which bounds its size.
@@ -169,9 +169,7 @@ async fn begin(tx: &Tx, current: KeyId) -> Result<bool, StoreError> {
     let key_ids = std::iter::once(id.clone()).chain(others).collect();
     tx.put(keys::sealing(), &Sealing { key_ids, rewriting: true });
     // Earlier releases cannot read encrypted values.
-    if tx.get::<Format>(&keys::format()).await?.is_none_or(|format| format.level < value::FORMAT_LEVEL) {
-        tx.put(keys::format(), &Format { level: value::FORMAT_LEVEL });
-    }
+    raise_format(tx).await?;
     Ok(true)
 }
 

@@ -9,8 +9,9 @@ use super::{StoreError, keyring::OpenError};
 
 /// Level of the whole layout, stored under `m/format`.
 ///
-/// Level 2: values may be encrypted. Level 3: repositories are also listed by stars and forks.
-pub const FORMAT_LEVEL: u32 = 3;
+/// Level 2: values may be encrypted. Level 3: repositories are also listed by stars and forks. Level 4: the rows of
+/// refs decide, not their files.
+pub const FORMAT_LEVEL: u32 = 4;
 
 /// Format byte of a prost message of `store.proto`.
 const PROST: u8 = 1;

@@ -7,7 +7,7 @@ use std::{
 };
 
 /// The top-level modules of the crate, from the lowest to the highest. A module may use only modules before it.
-const LAYERS: [&str; 37] = [
+const LAYERS: [&str; 38] = [
     "inherited",
     "clock",
     "file_parts",
@@ -24,6 +24,7 @@ const LAYERS: [&str; 37] = [
     "metrics",
     "set_aside",
     "git",
+    "copies",
     "blob",
     "data_dir",
     "backup",

@@ -29,6 +29,7 @@ mod pages;
 mod parsers;
 mod recorded;
 mod ref_rules;
+mod ref_writers;
 mod reliability;
 mod repos;
 mod runs;

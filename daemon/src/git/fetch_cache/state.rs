@@ -3,8 +3,8 @@
 //! Most answers depend on a part of it only, see [`StateScope`]. The whole state is a SHA-256 of two things:
 //!
 //! * The contents of `HEAD`, of all refs (also hidden ones), of `packed-refs` and of the configuration, read from the
-//!   files. So a push counts from the moment at which git has moved its refs, before it is recorded, and a change that
-//!   somebody made with git in the directory counts as well.
+//!   files. They are brought to the version of the rows before a request is answered, and change only under the lock of
+//!   the repository, so the answer includes every push that was recorded before the request.
 //! * The generation: a number in memory that is raised whenever the lock of the repository is taken, which each change
 //!   of refs needs, and after objects were packed or removed.
 //!

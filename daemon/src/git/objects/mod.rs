@@ -11,6 +11,7 @@
 mod delta;
 pub mod fuzzing;
 mod id;
+mod incoming;
 mod inflate;
 mod limits;
 mod loose;
@@ -88,7 +89,8 @@ impl ObjectKind {
         }
     }
 
-    fn parse(word: &str) -> Option<Self> {
+    /// Parses git's word.
+    pub(super) fn parse(word: &str) -> Option<Self> {
         [Self::Commit, Self::Tree, Self::Blob, Self::Tag].into_iter().find(|kind| kind.word() == word)
     }
 }

@@ -70,6 +70,11 @@ impl ObjectStore {
         Ok(Self { objects, id_bytes, listed: Mutex::default(), listing: Mutex::default(), last })
     }
 
+    /// Returns the length of ids, bytes.
+    pub(super) fn id_bytes(&self) -> usize {
+        self.id_bytes
+    }
+
     /// Returns the number of open packs.
     pub(super) fn packs(&self) -> usize {
         self.listed().packs.len()

@@ -36,10 +36,13 @@ pub struct Browse {
 pub type PageWithTotal<T> = (Vec<T>, u64);
 
 impl Browse {
-    /// Creates a reader of `found` for `holder`. A repository that is being migrated is read as empty.
-    pub fn new(context: &Context, found: FoundRepository, holder: Holder) -> Self {
-        let git = context.git.reader(migrations::readable(&found.repository)).for_holder(holder);
-        Self { found, git, holder }
+    /// Creates a reader of `found` for `holder`, after its directory was brought to the version in the store. A
+    /// repository that is being migrated is read as empty.
+    pub async fn new(context: &Context, found: FoundRepository, holder: Holder) -> Result<Self, Error> {
+        let id = migrations::readable(&found.repository);
+        context.copies.current(id).await?;
+        let git = context.git.reader(id).for_holder(holder);
+        Ok(Self { found, git, holder })
     }
 
     /// Counts what is read to the memory of a request.

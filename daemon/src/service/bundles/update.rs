@@ -15,6 +15,7 @@ use tokio::{
 use super::{DAEMON, current, drop_all, facts};
 use crate::{
     clock::Millis,
+    copies::CopyError,
     git::{
         GitError, GitProcess,
         bundles::{Bundle, BundleRefused, BundleSet, BundleWriter},
@@ -42,6 +43,8 @@ const NOTHING_NEW: &str = "Refusing to create empty bundle";
 enum BundleError {
     #[error(transparent)]
     Git(#[from] GitError),
+    #[error(transparent)]
+    Copy(#[from] CopyError),
     #[error(transparent)]
     Refused(#[from] BundleRefused),
     /// The disk has no room above the reserve.
@@ -102,6 +105,8 @@ pub async fn update(context: &Context) -> Result<Option<Millis>, Error> {
 /// Writes the next bundle of a repository, if it has anything to write.
 async fn write_next(context: &Context, row: &Repository) -> Result<(), BundleError> {
     let next_ms = context.now_ms().saturating_add(DAY_MS);
+    // From here on, a push that makes commits unreachable drops the bundle that is being written.
+    context.copies.current(row.id).await?;
     let previous = current(context, row, DAEMON).await;
     if previous.is_none() && !context.git.bundles().wanted(context.now_ms()).contains(&row.id) {
         // They cannot be compared now, or they were dropped, and no clones demand others yet.

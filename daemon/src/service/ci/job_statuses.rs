@@ -129,8 +129,12 @@ impl RunCommit {
         if !rev::is_full_id(sha) || repository.deleted {
             return Ok(None);
         }
-        let git = context.git.reader(migrations::readable(repository));
-        let object = match git.commits(&[sha.to_owned()]).await {
+        let id = migrations::readable(repository);
+        let found = match context.copies.current(id).await {
+            Ok(_) => context.git.reader(id).commits(&[sha.to_owned()]).await.map_err(Error::git("reading a commit")),
+            Err(error) => Err(error.into()),
+        };
+        let object = match found {
             // Git takes an id of 40 digits for the beginning of an id in repositories with SHA-256.
             Ok(found) => found.into_iter().find(|object| object.id.eq_ignore_ascii_case(sha)),
             Err(error) => {

@@ -93,6 +93,7 @@ impl From<ReplayError> for Error {
         match error {
             ReplayError::Delivery(DeliveryError::Store(source)) => source.into(),
             ReplayError::Delivery(DeliveryError::Git(source)) => source.into(),
+            ReplayError::Delivery(DeliveryError::Copy(source)) => source.into(),
             ReplayError::PayloadForgotten => history::payload_removed(),
             ReplayError::EventNotSupported | ReplayError::Invalid(_) => Self::Unusable { reason: error.to_string() },
         }

@@ -52,7 +52,7 @@ pub async fn test(
     drop(snapshot);
     let access_level = access::AccessLevel::Owner;
     let found_repository = repositories::FoundRepository { repository: repository.clone(), owner, access_level };
-    let browse = Browse::new(context, found_repository, Holder::caller(identity, None));
+    let browse = Browse::new(context, found_repository, Holder::caller(identity, None)).await?;
     if browse.git.is_empty().await? {
         return Err(EMPTY);
     }

@@ -1,9 +1,9 @@
 //! Changes files of a branch through the API: one commit for each request, made without a working copy.
 //!
-//! The objects of the commit are written to a workspace, checked like those of a push and copied to the repository.
-//! Then the branch is moved like in a push: by the function that moves all refs of the API, only if it still points to
-//! the parent of the commit. If another writer has moved it, the commit is created again, unless the same files were
-//! changed.
+//! The objects of the commit are written to a workspace, checked like those of a push and stored in the repository as
+//! one pack. Then the branch is moved like in a push: by the function that moves all refs of the API, only if it still
+//! points to the parent of the commit. If another writer has moved it, the commit is created again, unless the same
+//! files were changed.
 
 mod commit_text;
 mod input;
@@ -28,7 +28,8 @@ use super::{
         contents::ContentEntry,
         objects::{self, SHOWN_MAX_BYTES},
     },
-    initial, ref_changes,
+    initial,
+    ref_changes::{self, Written},
     repositories::rules,
 };
 use crate::{
@@ -39,6 +40,7 @@ use crate::{
         tree_edit::{EditEntry, PathConflict, TreeEdit},
     },
     model::identity::Account,
+    store::refs,
 };
 
 /// Number of retries after the branch was moved by another writer.
@@ -145,12 +147,12 @@ async fn commit_in(
         // with an error.
         let commit = Arc::new(CommitObject::parse(&id, object.as_bytes()));
         let files = changed_files(browse, edit, entries, &commit).await?;
-        // Before the objects are copied to the repository, so that a refused change leaves nothing there.
+        // Before the objects are stored in the repository, so that a refused change leaves nothing there.
         let change = (target.branch.as_str(), target.old.clone());
         ref_changes::check_branch(context, browse, account.user.id, change, (&id, workspace)).await?;
         let written_bytes = workspace.publish(&id, base).await.map_err(refused)?;
-        let Target { branch, old, .. } = target;
-        let new = (id, written_bytes);
+        let Target { base, branch, old } = target;
+        let new = Written { commit: id, bytes: written_bytes, base };
         match ref_changes::move_branch(context, browse, account.user.id, (&branch, old.clone()), new).await {
             Ok(()) => return Ok(Committed { commit, parent, branch, files }),
             // Another change came first: start again from the new tip.
@@ -165,7 +167,7 @@ async fn commit_in(
     Err(Error::Conflict { reason: "the branch is changed too often at the moment; try again".into() })
 }
 
-/// Returns the error for a change that was not copied to the repository.
+/// Returns the error for a change that was not stored in the repository.
 pub(super) fn refused(error: PublishError) -> Error {
     match error {
         PublishError::Git(error) => Error::git("writing a change")(error),
@@ -208,7 +210,7 @@ async fn target(context: &Context, browse: &Browse, options: &CommitOptions) -> 
 
 async fn branch_tip(context: &Context, repository: &Repository, branch: &str) -> Result<Option<String>, Error> {
     let names = vec![format!("{HEADS}{branch}")];
-    let found = context.git.tips(repository.id, names).await.map_err(Error::git("reading refs"))?;
+    let found = refs::tips(&context.store.read().await?, repository.id, &names).await?;
     Ok(found.into_iter().next().flatten())
 }
 

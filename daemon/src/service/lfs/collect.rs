@@ -6,9 +6,10 @@
 //!
 //! Acknowledged data that this could remove: objects that clients have uploaded. What prevents it: before anything is
 //! removed, the refs are read again under the lock of the repository, so that none moves, and what they reach beyond
-//! the first search is searched as well. A repository whose refs on disk differ from the recorded ones loses nothing,
-//! nor does one whose search failed. An upload, and an answer to a client that the repository has the object, clear the
-//! mark in a transaction, so a push in progress has at least that time to deliver the files.
+//! the first search is searched as well. Their files are compared with the rows first, and written again if they
+//! differ; a repository whose files still differ loses nothing, nor does one whose search failed. An upload, and an
+//! answer to a client that the repository has the object, clear the mark in a transaction, so a push in progress has at
+//! least that time to deliver the files.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -21,14 +22,14 @@ use sha2::{Digest as _, Sha256};
 use super::collection::{CollectionProgress, CollectionTask};
 use crate::{
     clock::Millis,
-    service::{Context, Error, migrations, tasks::TaskResult},
+    service::{Context, Error, migrations, ref_moves, tasks::TaskResult},
     store::{
         Tx,
         lfs::{
             Oid,
             unreferenced::{entries, remove, set_unreferenced},
         },
-        refs, repositories,
+        repositories,
     },
 };
 
@@ -106,6 +107,7 @@ async fn search(
     row: &Repository,
     searched: &mut Searched,
 ) -> Result<(), Error> {
+    context.copies.current(row.id).await?;
     // Only the reading is cancelled, which takes long. What follows changes rows.
     let Some(before) = task.cancel.run_until_cancelled(context.git.ref_ids(row.id)).await else { return Ok(()) };
     let before = before.map_err(Error::git(DOING))?;
@@ -208,12 +210,8 @@ async fn remove_due(
     let between = context.git.ref_ids(repository).await.map_err(Error::git(DOING))?;
     let mut named = context.git.lfs_objects(repository, &between, before).await.map_err(Error::git(DOING))?;
     // While it is held, no ref moves.
-    let _lock = context.git.lock(repository).await;
-    let on_disk: BTreeMap<String, String> =
-        context.git.all_tips(repository).await.map_err(Error::git(DOING))?.into_iter().collect();
-    if refs::all(&context.store.read().await?, repository).await? != on_disk {
-        return Err(Error::Conflict { reason: "its refs differ from the recorded ones; run check-data".into() });
-    }
+    let lock = context.git.lock(repository).await;
+    let lock = ref_moves::require_files(context, repository, lock).await?;
     let now_refs = context.git.ref_ids(repository).await.map_err(Error::git(DOING))?;
     named.extend(context.git.lfs_objects(repository, &now_refs, &between).await.map_err(Error::git(DOING))?);
     let due: Vec<Oid> = due.into_iter().filter(|oid| !named.contains(oid)).collect();
@@ -227,5 +225,6 @@ async fn remove_due(
         // Their bytes are due in a day.
         context.sweep.now();
     }
+    drop(lock);
     Ok(removed)
 }

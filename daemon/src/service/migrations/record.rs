@@ -6,13 +6,19 @@
 use farrier_proto::store::{MigrationState, Repository};
 
 use crate::{
+    git::{import::NewRef, ref_name::HEADS},
     service::{
         Context, Error,
         commit_outcome::{CommitOutcome, Retries, run_until_known},
         events::{Actor, EventKind, EventRecorder, Subject},
         mirrors,
     },
-    store::{Tx, owners, owners::Owner, repositories},
+    store::{
+        Tx, owners,
+        owners::Owner,
+        refs::{self, Ref},
+        repositories,
+    },
 };
 
 /// A fetched repository in its final location.
@@ -20,7 +26,7 @@ use crate::{
 pub(super) struct ImportedRepository {
     pub(super) head: String,
     pub(super) sha256: bool,
-    pub(super) refs: Vec<(String, String)>,
+    pub(super) refs: Vec<NewRef>,
     pub(super) bytes: u64,
 }
 
@@ -43,6 +49,8 @@ pub(super) async fn record(
         }
     };
     let (recorder, now) = (&recorder, context.now_ms());
+    let tips: Vec<(String, Ref)> = imported.refs.iter().map(tip).collect();
+    let tips = tips.as_slice();
     let recorded = run_until_known(context, tries, async |tx: Tx| {
         let before = repositories::get(&tx, id).await?.filter(|row| !row.deleted);
         let Some(before) = before else { return Ok(None) };
@@ -56,13 +64,14 @@ pub(super) async fn record(
         row.default_branch.clone_from(&imported.head);
         row.sha256 = imported.sha256;
         row.size_bytes = imported.bytes;
-        let branches = imported.refs.iter().filter(|(name, _)| name.starts_with("refs/heads/")).count() as u64;
+        let branches = imported.refs.iter().filter(|new| new.name.starts_with(HEADS)).count() as u64;
         row.empty = branches == 0;
         row.branches = Some(branches);
         row.updated_ms = now;
         mirrors::imported(&mut row, now);
         repositories::put(&tx, Some(&before), &row);
-        repositories::put_tips(&tx, id, &imported.refs);
+        // Not closed: a server that offers plain files can have sent packs with missing objects.
+        refs::create(&tx, id, imported.sha256, false, tips);
         let subject = Subject { repository: &row, owner, actor };
         recorder.record(&tx, subject, &[EventKind::Repository { action: "created", before: Vec::new() }]).await?;
         Ok(Some(row))
@@ -72,13 +81,18 @@ pub(super) async fn record(
     recorded
 }
 
+/// Returns the row of a ref with its name.
+fn tip(new: &NewRef) -> (String, Ref) {
+    (new.name.clone(), Ref { tip: new.id.clone(), peeled: new.peeled.clone() })
+}
+
 /// Finishes the migration of a repository whose directory a stopped daemon had moved but not recorded.
 pub(super) async fn finish_interrupted(context: &Context, row: &Repository) -> Result<(), Error> {
     let reading = || Error::git("reading a migrated repository");
     let imported = ImportedRepository {
         head: context.git.head(row.id).await.map_err(reading())?.unwrap_or_else(|| row.default_branch.clone()),
         sha256: context.git.is_sha256(row.id).await,
-        refs: context.git.all_tips(row.id).await.map_err(reading())?,
+        refs: context.git.new_refs(row.id).await.map_err(reading())?,
         bytes: context.git.size_bytes(row.id).await.map_err(reading())?,
     };
     let snapshot = context.store.read().await?;

@@ -16,7 +16,7 @@ use crate::{
         events::Actor,
         lfs::{self, BatchObject, ImportedObjects, LfsSource},
         pushes,
-        repositories::FoundRepository,
+        repositories::{FoundRepository, create},
         tasks::TaskResult,
     },
     shares::Holder,
@@ -108,7 +108,8 @@ impl MigrationRun {
         let fetched = self.fetch_git(staged).await.map_err(MigrationError::Git)?;
         if let Some(source) = &self.lfs {
             self.running.enter("copying LFS objects", self.context.now_ms());
-            let pointers = staged.lfs_pointers(&fetched.imported.refs).await.map_err(MigrationError::Git)?;
+            let refs = fetched.imported.refs.iter().map(|new| (new.name.clone(), new.id.clone()));
+            let pointers = staged.lfs_pointers(&refs.collect::<Vec<_>>()).await.map_err(MigrationError::Git)?;
             let objects: Vec<BatchObject> = pointers
                 .iter()
                 .filter_map(|pointer| Some(BatchObject { oid: lfs::parse_oid(&pointer.oid)?, size: pointer.size }))
@@ -140,6 +141,7 @@ impl MigrationRun {
         let actor = Actor::of(&self.identity);
         let recorded = record(context, id, &self.found.owner, &actor, &imported, u32::MAX).await;
         let repository = recorded.result().map_err(MigrationError::Unrecorded)?.ok_or(MigrationError::Cancelled)?;
+        create::note_version(context, id).await;
         let tidy_context = context.clone();
         context.tasks.short(async move { pushes::tidy(&tidy_context, id).await });
         Ok(FoundRepository { repository, ..self.found.clone() })

@@ -1,23 +1,22 @@
-//! Syncs a pull mirror: fetches from its source, moves its branches and tags, and records the changes with their
-//! events.
+//! Syncs a pull mirror: fetches from its source, and moves its branches and tags like a push.
 //!
-//! Deletes branches and tags that the source no longer has, which are acknowledged data only of the source: nobody can
-//! write to a mirror. A source that has no branches and tags at all, or that fails, deletes nothing. Other refs, such
-//! as hidden ones, are never touched.
+//! Deletes branches and tags that the source no longer has, which are acknowledged data only of the source: clients
+//! cannot write to a mirror. A source that has no branches and tags at all, or that fails, deletes nothing. Other refs,
+//! such as hidden ones, are never touched.
 //!
 //! If the mirror was imported with the objects of Git LFS, a sync copies those that the new commits name before it
 //! moves the refs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use farrier_proto::store::{MirrorRemote, OwnerKind, Repository};
+use farrier_proto::store::{MirrorRemote, OwnerKind, Repository, RepositoryVersion};
 use tokio_util::sync::CancellationToken;
 
 use super::failure::MirrorFailure;
 use crate::{
     git::{
-        GitError, ImportSource, PublishError, RemoteRefs, RepositoryLock,
-        commands::{Commands, Update},
+        GitError, ImportSource, PublishError, RemoteRefs, TipKind,
+        commands::Update,
         ref_name::{self, HEADS, RefKind},
     },
     model::address_policy::AddressPolicy,
@@ -27,6 +26,7 @@ use crate::{
         lfs::{self, BatchObject},
         migrations::{self, input::Address},
         pushes,
+        ref_moves::{Allow, MoveError, Moves, Pusher, RefOutcome, move_refs},
         repositories::head,
     },
     shares::Holder,
@@ -36,10 +36,16 @@ use crate::{
 /// Attempts to fetch from a source whose refs move meanwhile.
 const TRIES: u32 = 3;
 
-/// What a source has, after its objects were fetched.
+/// The refs of a source, whose objects were fetched.
 struct Fetched {
     remote: RemoteRefs,
+    /// The updates that make the mirror equal to the source.
     updates: Vec<Update>,
+    /// By id of a tag object among the new ids: the object to which it leads.
+    peeled: BTreeMap<String, String>,
+    /// `prune_epoch` of the mirror before the objects were fetched.
+    epoch: u64,
+    /// The size of the fetched objects in bytes.
     bytes: u64,
 }
 
@@ -55,18 +61,19 @@ pub(super) async fn run(
     let remote = mirrors::remote(&snapshot, id, "").await?.unwrap_or_default();
     drop(snapshot);
     let Some(row) = row else { return Ok(()) };
+    context.copies.current(id).await.map_err(Error::from)?;
     let fetched = tokio::select! {
         () = context.tasks.stop().cancelled() => Err(MirrorFailure::Stopped),
         () = cancel.cancelled() => Err(MirrorFailure::Cancelled),
         () = tokio::time::sleep(context.config.migration.timeout) => Err(MirrorFailure::Time),
         fetched = fetch_all(context, &row, remote, holder) => fetched,
     };
-    // From here on, nothing interrupts the run: refs that were moved are recorded.
-    let Fetched { remote, updates, bytes } = fetched?;
-    if !updates.is_empty() {
-        apply(context, &row, updates, bytes).await?;
+    // From here on, nothing interrupts the run.
+    let fetched = fetched?;
+    if !fetched.updates.is_empty() {
+        apply(context, &row, &fetched).await?;
     }
-    follow_head(context, &row, &remote).await?;
+    follow_head(context, &row, &fetched.remote).await?;
     let tidy_context = context.clone();
     context.tasks.short(async move { pushes::tidy(&tidy_context, id).await });
     Ok(())
@@ -146,6 +153,8 @@ async fn fetch(
     holder: Holder,
 ) -> Result<Fetched, MirrorFailure> {
     let (source, secrets) = connect(context, &row.original_url, credentials).await?;
+    // Read before the objects that the fetched ones name are looked up.
+    let epoch = version(context, row.id).await?.prune_epoch;
     let local = local_refs(context, row.id).await?;
     let known: Vec<String> = local.values().cloned().collect();
     let max_bytes = context.config.migration.max_bytes;
@@ -162,14 +171,16 @@ async fn fetch(
         let is_new = |(name, id): &(&String, &String)| local.get(*name) != Some(*id);
         let wanted: BTreeMap<String, String> =
             remote.refs.iter().filter(is_new).map(|(name, id)| (name.clone(), id.clone())).collect();
-        if wanted.is_empty() {
-            let updates = updates(context, row, &local, &remote).await?;
-            return Ok(Fetched { remote, updates, bytes: 0 });
-        }
-        match context.git.fetch_objects(row.id, &source, &wanted, &known, (max_bytes, holder)).await {
+        let fetched = if wanted.is_empty() {
+            Ok(0)
+        } else {
+            context.git.fetch_objects(row.id, &source, &wanted, &known, (max_bytes, holder)).await
+        };
+        match fetched {
             Ok(bytes) => {
-                let updates = updates(context, row, &local, &remote).await?;
-                return Ok(Fetched { remote, updates, bytes });
+                let peeled = peeled(context, row.id, &wanted).await?;
+                let updates = updates(row, &local, &remote);
+                return Ok(Fetched { remote, updates, peeled, epoch, bytes });
             }
             Err(error) if tries_left > 0 && has_moved(&error) => {}
             Err(error) => return Err(MirrorFailure::of_publish(error, &secrets)),
@@ -186,76 +197,98 @@ fn has_moved(error: &PublishError) -> bool {
 
 /// Returns the branches and tags of the mirror.
 async fn local_refs(context: &Context, id: u64) -> Result<BTreeMap<String, String>, MirrorFailure> {
-    let tips = context.git.all_tips(id).await.map_err(Error::git("reading refs"))?;
-    // An import may have taken names that no update can have.
-    Ok(tips.into_iter().filter(|(name, _)| ref_name::is_valid(name)).collect())
+    Ok(refs::all(&context.store.read().await?, id).await?)
 }
 
-/// Returns the updates that make the mirror equal to the source. Also contains refs without an update whose recorded
-/// value differs from the one on disk: an earlier sync moved them, and its record failed.
-async fn updates(
-    context: &Context,
-    row: &Repository,
-    local: &BTreeMap<String, String>,
-    remote: &RemoteRefs,
-) -> Result<Vec<Update>, MirrorFailure> {
-    let recorded = refs::all(&context.store.read().await?, row.id).await?;
-    let zeros = "0".repeat(if row.sha256 { 64 } else { 40 });
-    let or_zeros = |id: Option<&String>| id.unwrap_or(&zeros).clone();
-    let names: BTreeSet<&String> = local.keys().chain(remote.refs.keys()).chain(recorded.keys()).collect();
-    let differs = |name: &&&String| {
-        let (before, after) = (local.get(**name), remote.refs.get(**name));
-        let is_valid = ref_name::is_valid(name) && ref_name::kind(name) != RefKind::Other;
-        is_valid && (before != after || recorded.get(**name) != before)
-    };
-    let update = |name: &&String| Update {
-        name: (*name).clone(),
-        old: or_zeros(local.get(*name)),
-        new: or_zeros(remote.refs.get(*name)),
-    };
-    Ok(names.iter().filter(differs).map(update).collect())
+/// Returns the version of the refs and objects of the mirror. Fails if it was deleted meanwhile.
+async fn version(context: &Context, id: u64) -> Result<RepositoryVersion, MirrorFailure> {
+    refs::version(&context.store.read().await?, id).await?.ok_or(MirrorFailure::Cancelled)
 }
 
-/// Moves the refs and records the changes with their events. A crash in between leaves the mark of a push, with which
-/// the next start finds the changes.
-async fn apply(context: &Context, row: &Repository, updates: Vec<Update>, bytes: u64) -> Result<(), MirrorFailure> {
-    let commands = Commands { updates, ..Commands::default() };
-    let push = pushes::begin(context, row.id, actor(row), &commands).await?;
-    let lock = context.git.lock(row.id).await;
-    let moved = move_refs(context, row.id, &commands.updates, &lock).await;
-    // Also after an error: some of the refs may have been moved, and the mark is removed.
-    pushes::record(context, &push, bytes, &lock).await?;
-    moved
-}
-
-/// Moves the refs on disk: deletes first, because a new branch may have the name of a deleted one as a directory.
-async fn move_refs(
+/// Returns the object to which each tag object among the fetched refs leads. Fails if a branch is not a commit: git
+/// would not serve such a branch.
+async fn peeled(
     context: &Context,
     id: u64,
-    updates: &[Update],
-    _lock: &RepositoryLock,
-) -> Result<(), MirrorFailure> {
-    // Read under the lock: the mirror may have been converted or deleted meanwhile.
-    let row = repositories::get(&context.store.read().await?, id).await?;
-    if !row.as_ref().is_some_and(is_followed) {
-        return Err(MirrorFailure::Cancelled);
+    fetched: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, String>, MirrorFailure> {
+    let failed = || Error::git("reading the fetched objects");
+    let ids: Vec<String> = fetched.values().cloned().collect();
+    let kinds = context.git.kinds(id, None, &ids).await.map_err(failed())?;
+    let mut tags = Vec::new();
+    for ((name, id_of_ref), kind) in fetched.iter().zip(kinds) {
+        if kind.is_none() || (name.starts_with(HEADS) && kind != Some(TipKind::Commit)) {
+            return Err(MirrorFailure::Remote(format!("{name} of the source is no commit")));
+        }
+        if kind == Some(TipKind::Tag) {
+            tags.push(id_of_ref.clone());
+        }
     }
-    let moved = updates.iter().filter(|update| update.old != update.new);
-    let (deletes, others): (Vec<&Update>, Vec<&Update>) = moved.partition(|update| update.deletes());
-    for group in [deletes, others].into_iter().filter(|group| !group.is_empty()) {
-        let input: String = group.into_iter().map(line).collect();
-        let moved = context.git.run(id, ["update-ref", "--stdin", "-z"], input).await;
-        moved.map_err(Error::git("moving the refs of a mirror"))?;
-    }
-    Ok(())
+    Ok(context.git.all_peeled(id, None, &tags).await.map_err(failed())?)
 }
 
-/// Returns an update as input for `git update-ref --stdin -z`. A value of zeros means that the ref does not exist.
-fn line(update: &Update) -> String {
-    if update.deletes() {
-        return format!("delete {}\0{}\0", update.name, update.old);
+/// Returns the updates that make the mirror equal to the source: deletes first, because a new branch may have the name
+/// of a deleted one as a directory.
+fn updates(row: &Repository, local: &BTreeMap<String, String>, remote: &RemoteRefs) -> Vec<Update> {
+    let zeros = "0".repeat(if row.sha256 { 64 } else { 40 });
+    let or_zeros = |id: Option<&String>| id.unwrap_or(&zeros).clone();
+    let names: BTreeSet<&String> = local.keys().chain(remote.refs.keys()).collect();
+    let differs = |name: &&String| {
+        let is_valid = ref_name::is_valid(name) && ref_name::kind(name) != RefKind::Other;
+        is_valid && local.get(*name) != remote.refs.get(*name)
+    };
+    let update = |name: &String| Update {
+        name: name.clone(),
+        old: or_zeros(local.get(name)),
+        new: or_zeros(remote.refs.get(name)),
+    };
+    let mut updates: Vec<Update> = names.into_iter().filter(differs).map(update).collect();
+    updates.sort_by_key(|update| !update.deletes());
+    updates
+}
+
+/// Moves the refs and records the changes with their events.
+async fn apply(context: &Context, row: &Repository, fetched: &Fetched) -> Result<(), MirrorFailure> {
+    let lock = context.git.lock(row.id).await;
+    // Under the lock, no object is removed.
+    let epoch = version(context, row.id).await?.prune_epoch;
+    if epoch != fetched.epoch && !is_connected(context, row.id, &fetched.updates).await? {
+        let reason = "objects were removed during the sync; it is repeated later";
+        return Err(MirrorFailure::Remote(reason.to_owned()));
     }
-    format!("update {}\0{}\0{}\0", update.name, update.new, update.old)
+    let moves = Moves {
+        repository: row.id,
+        pusher: &Pusher::from(actor(row)),
+        updates: &fetched.updates,
+        atomic: false,
+        allowed: &Allow::FollowedMirror,
+        epoch,
+        peeled: &fetched.peeled,
+        grew_by: fetched.bytes,
+        entry: None,
+        mirror_depth: 0,
+    };
+    let outcomes = match move_refs(context, &moves, &lock).await {
+        Ok(outcomes) => outcomes,
+        // The mirror was converted or deleted meanwhile.
+        Err(MoveError::Gone | MoveError::Protected | MoveError::Pruned) => return Err(MirrorFailure::Cancelled),
+        Err(MoveError::Service(error) | MoveError::Unknown(error)) => return Err(MirrorFailure::Internal(error)),
+    };
+    let refused = fetched.updates.iter().zip(outcomes).find_map(|(update, outcome)| match outcome {
+        RefOutcome::Refused(reason) => Some(format!("{} was not moved: {reason}", update.name)),
+        RefOutcome::Moved | RefOutcome::Absent => None,
+    });
+    match refused {
+        None => Ok(()),
+        Some(reason) => Err(MirrorFailure::Internal(Error::Conflict { reason })),
+    }
+}
+
+/// Returns whether the mirror has everything that the new values of its refs reach.
+async fn is_connected(context: &Context, id: u64, updates: &[Update]) -> Result<bool, MirrorFailure> {
+    let new = updates.iter().filter(|update| !update.deletes()).map(|update| update.new.clone());
+    let connected = context.git.is_connected(id, None, &new.collect::<Vec<_>>()).await;
+    Ok(connected.map_err(Error::git("looking for the fetched objects"))?)
 }
 
 /// Returns the account that the events name: the owner; for an organization, the account that imported the repository.
@@ -295,4 +328,22 @@ async fn follow_head(context: &Context, before_sync: &Repository, remote: &Remot
     // Also after an error: if the outcome of the commit is unknown, the row decides.
     head::follow(context, id).await;
     Ok(written?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branches_that_are_deleted_make_room_for_others() {
+        let refs = |refs: &[(&str, char)]| -> BTreeMap<String, String> {
+            refs.iter().map(|(name, digit)| ((*name).to_owned(), digit.to_string().repeat(40))).collect()
+        };
+        let local = refs(&[("refs/heads/kept", 'a'), ("refs/heads/moved", 'a'), ("refs/heads/x", 'a')]);
+        let found = refs(&[("refs/heads/a", 'b'), ("refs/heads/kept", 'a'), ("refs/heads/moved", 'b')]);
+        let remote = RemoteRefs { refs: found, ..RemoteRefs::default() };
+        let updates = updates(&Repository::default(), &local, &remote);
+        let lines = updates.iter().map(|update| format!("{} {} {}", update.name, &update.old[..1], &update.new[..1]));
+        assert_eq!(lines.collect::<Vec<_>>(), ["refs/heads/x a 0", "refs/heads/a 0 b", "refs/heads/moved a b"]);
+    }
 }

@@ -1,13 +1,13 @@
 //! Records forced pushes in the audit log. git does not report whether a push was forced, so the history is checked
 //! after the request.
 
-use super::changes::Change;
 use crate::{
     git::ref_name::HEADS,
     service::{
-        Context,
+        Context, Error,
         audit::{self, Action, Entry, Object, RequestScope},
         bundles,
+        ref_moves::Change,
         repositories::prune,
     },
 };
@@ -19,7 +19,7 @@ const BRANCHES_MAX: usize = 64;
 ///
 /// The entries are written after the push, because a check of the history would delay every push. If the daemon is
 /// killed in between, they are missing; the events of the push exist.
-pub(super) fn record(context: &Context, repository: u64, changes: Vec<Change>) {
+pub(in crate::service) fn record(context: &Context, repository: u64, changes: Vec<Change>) {
     let moved = changes.into_iter().filter_map(|change| {
         let name = change.name.strip_prefix(HEADS)?.to_owned();
         Some((name, change.before?, change.after?))
@@ -57,12 +57,8 @@ async fn record_one(context: &Context, repository: u64, branch: &str, before: &s
 }
 
 /// Returns whether `before` has a commit that `after` lacks.
-async fn lost_commit(
-    context: &Context,
-    repository: u64,
-    before: &str,
-    after: &str,
-) -> Result<bool, crate::git::GitError> {
+async fn lost_commit(context: &Context, repository: u64, before: &str, after: &str) -> Result<bool, Error> {
+    context.copies.current(repository).await?;
     let call = context.git.call(repository, ["rev-list", "--max-count=1"]);
     let found = call.operands([before.to_owned(), format!("^{after}")]).run().await?;
     Ok(!found.stdout.is_empty())

@@ -160,25 +160,34 @@ pub async fn check(
     changer: RefChanger,
     commands: &Commands,
 ) -> Result<Checked, Error> {
-    let read = context.store.read().await?;
-    let mut rules = Rules::load(&read, repository).await?;
+    Ok(check_in(&context.store.read().await?, repository, changer, &commands.updates).await?)
+}
+
+/// Like [`check()`], with the rules that `read` sees.
+pub async fn check_in(
+    read: &impl Read,
+    repository: u64,
+    changer: RefChanger,
+    updates: &[Update],
+) -> Result<Checked, StoreError> {
+    let mut rules = Rules::load(read, repository).await?;
     let mut checked = Checked::default();
     if rules.branches.is_empty() && rules.tags.is_empty() {
         return Ok(checked);
     }
-    for (number, update) in commands.updates.iter().enumerate() {
+    for (number, update) in updates.iter().enumerate() {
         if number % UPDATES_AT_ONCE == UPDATES_AT_ONCE - 1 {
             tokio::task::yield_now().await;
         }
         match ref_name::kind(&update.name) {
             RefKind::Branch(branch) => {
-                if let Some((rule, rights)) = rules.of_branch(&read, changer, branch).await? {
+                if let Some((rule, rights)) = rules.of_branch(read, changer, branch).await? {
                     let decision = decide_branch(rule, rights, branch, kind(update));
                     checked.add(update, branch, decision);
                 }
             }
             RefKind::Tag(tag) => {
-                if let Some(reason) = rules.of_tag(&read, changer, tag).await? {
+                if let Some(reason) = rules.of_tag(read, changer, tag).await? {
                     checked.refuse(&update.name, reason);
                 }
             }
@@ -292,27 +301,11 @@ impl Pending {
 }
 
 /// Returns an error if a rule forbids one of the changes of an account through the API. Their objects are in the
-/// repository. The result is what [`require_again`] needs.
+/// repository. The result is what `ref_moves` needs, which reads the rules again when the refs move.
 pub async fn require(context: &Context, repository: u64, account: u64, commands: &Commands) -> Result<Checked, Error> {
     let checked = check(context, repository, RefChanger::Account(account), commands).await?;
     require_objects(context, repository, account, &checked).await?;
     Ok(checked)
-}
-
-/// Like [`require`], for changes that have passed the checks of `passed`, under the lock of the repository. Reads the
-/// objects again only if a rule was added or changed: the lock is not held while checks wait for their shares.
-pub async fn require_again(
-    context: &Context,
-    repository: u64,
-    account: u64,
-    commands: &Commands,
-    passed: &Checked,
-) -> Result<(), Error> {
-    let checked = check(context, repository, RefChanger::Account(account), commands).await?;
-    if checked.refusals.is_empty() && checked.is_covered_by(passed) {
-        return Ok(());
-    }
-    require_objects(context, repository, account, &checked).await
 }
 
 async fn require_objects(context: &Context, repository: u64, account: u64, checked: &Checked) -> Result<(), Error> {

@@ -20,6 +20,7 @@ use crate::{
         ids::IdKind,
         interests::{self, InterestKind},
         owners::{self, Owner},
+        refs::{self, Ref},
         repositories,
     },
 };
@@ -58,26 +59,37 @@ pub async fn create(
     conclude(context, id, created).await
 }
 
-/// Removes the files of a repository that was not created.
+/// Completes the directory of a created repository, or removes the files if it was not created.
 pub(super) async fn conclude(
     context: &Context,
     id: u64,
     created: CommitOutcome<FoundRepository>,
 ) -> Result<FoundRepository, Error> {
     match created {
-        CommitOutcome::Known(created) => {
-            if created.is_err() {
-                // Safe to remove: no row was committed, and the directory was created for it and never used.
-                // If removing fails, the directory is set aside later as one without a row.
-                let _ = context.git.remove(id).await;
-            }
-            created
+        CommitOutcome::Known(Ok(found)) => {
+            note_version(context, id).await;
+            Ok(found)
+        }
+        CommitOutcome::Known(Err(error)) => {
+            // Safe to remove: no row was committed, and the directory was created for it and never used.
+            // If removing fails, the directory is set aside later as one without a row.
+            let _ = context.git.remove(id).await;
+            Err(error)
         }
         CommitOutcome::Unknown(error) => {
             // A row may refer to the directory, so it is kept. If there is none, the directory is set aside.
             tracing::warn!(repository = id, "it is unknown whether the repository was created; its files are kept");
             Err(error)
         }
+    }
+}
+
+/// Brings the directory of a new repository to the version of its rows, so that no later request has to write its refs.
+/// If that fails, the next request does.
+pub(in crate::service) async fn note_version(context: &Context, id: u64) {
+    if let Err(error) = context.copies.current(id).await {
+        let error = &error as &dyn std::error::Error;
+        tracing::warn!(repository = id, error, "the refs of a new repository are written at its next use");
     }
 }
 
@@ -97,8 +109,10 @@ async fn finish(
         new.row.branches = Some(1);
         // If the size cannot be read, the next push measures it.
         new.row.size_bytes = context.git.size_bytes(new.row.id).await.unwrap_or(0);
-        new.tips.push((format!("refs/heads/{}", new.row.default_branch), tip));
+        new.tips.push((format!("refs/heads/{}", new.row.default_branch), Ref { tip, peeled: None }));
     }
+    // It has no objects, or those of one commit that git has just written with everything that the commit names.
+    new.closed = true;
     insert(context, new, Some(&Actor::of(identity))).await
 }
 
@@ -108,8 +122,11 @@ pub(in crate::service) struct NewRepository {
     pub(in crate::service) owner: Owner,
     /// Its row.
     pub(in crate::service) row: Repository,
-    /// Its initial refs, as name and id.
-    pub(in crate::service) tips: Vec<(String, String)>,
+    /// Its initial refs, as name and value.
+    pub(in crate::service) tips: Vec<(String, Ref)>,
+    /// Whether the repository is closed: its objects name only objects that it has. `false` if that is unknown; then
+    /// git searches for missing objects with each push.
+    pub(in crate::service) closed: bool,
     /// What is copied from a template in the transaction that inserts the row.
     pub(in crate::service) from_template: Option<TemplateCopies>,
 }
@@ -191,7 +208,7 @@ pub(in crate::service) async fn assign_id(
     mut row: Repository,
 ) -> Result<NewRepository, Error> {
     row.id = context.store.next_id(IdKind::Repository).await?;
-    Ok(NewRepository { owner, row, tips: Vec::new(), from_template: None })
+    Ok(NewRepository { owner, row, tips: Vec::new(), closed: false, from_template: None })
 }
 
 /// Returns an error if the owner has reached the limit on repositories.
@@ -244,7 +261,10 @@ pub(in crate::service) async fn insert(
         if !repositories::insert(&tx, &row).await? {
             return Ok(None);
         }
-        repositories::put_tips(&tx, row.id, &new_ref.tips);
+        // The refs of an import are written when it ends.
+        if row.migration.is_none() {
+            refs::create(&tx, row.id, row.sha256, new_ref.closed, &new_ref.tips);
+        }
         let mut created = entry(&row, &owner);
         let creator_id = creator.map_or(0, Actor::id).max(row.migration.as_ref().map_or(0, |started| started.actor_id));
         if give_to_creator(&tx, &owner, &row, creator_id).await? {

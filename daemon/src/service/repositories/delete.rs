@@ -22,7 +22,7 @@ use crate::{
     store::{
         Snapshot, Tx, hooks, interests, lfs, mirrors,
         owners::Owner,
-        ref_rules, releases,
+        ref_rules, refs, releases,
         repositories::{self, forks},
         ssh_keys, statuses,
     },
@@ -240,13 +240,14 @@ async fn reclaim(context: &Context, row: &Repository) -> Result<(), Error> {
     caches::delete_of_repository(context, row.id).await?;
     context.git.remove(row.id).await.map_err(Error::git("removing a repository"))?;
     // The row says that the repository cannot be restored, so nothing refers to its statuses, releases, stars, deploy
-    // keys and rules.
+    // keys, rules and refs.
     while !context.store.write(async |tx: Tx| statuses::delete_some(&tx, row.id, ROWS_AT_ONCE).await).await? {}
     while !context.store.write(async |tx: Tx| releases::delete_some(&tx, row.id, ROWS_AT_ONCE, now).await).await? {}
     while !context.store.write(async |tx: Tx| lfs::delete_some(&tx, row.id, ROWS_AT_ONCE, now).await).await? {}
     while !context.store.write(async |tx: Tx| interests::delete_some(&tx, row.id, ROWS_AT_ONCE).await).await? {}
     while !context.store.write(async |tx: Tx| ssh_keys::delete_some(&tx, row.id, ROWS_AT_ONCE).await).await? {}
     while !context.store.write(async |tx: Tx| forks::detach_some(&tx, row.id, ROWS_AT_ONCE).await).await? {}
+    while !context.store.write(async |tx: Tx| refs::forget_some(&tx, row.id, ROWS_AT_ONCE).await).await? {}
     context
         .store
         .write(async |tx: Tx| {

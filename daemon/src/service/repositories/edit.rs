@@ -15,7 +15,7 @@ use crate::{
     },
     show,
     store::{
-        Tx, owners,
+        Tx, owners, refs,
         repositories::{self, forks},
     },
 };
@@ -198,11 +198,8 @@ fn apply(input: &EditRepository, mut row: Repository, now: i64) -> Repository {
 /// Returns an error if the new default branch does not exist.
 async fn require_branch(context: &Context, repository: &Repository, branch: &str) -> Result<(), Error> {
     let id = migrations::readable(repository);
-    let name = format!("refs/heads/{branch}");
-    let listed = context.git.call(id, ["for-each-ref", "--format=%(refname)"]).operands([&name]).run().await;
-    let listed = listed.map_err(Error::git("looking for a branch"))?;
-    // The name is a pattern that also matches refs below it.
-    if !String::from_utf8_lossy(&listed.stdout).lines().any(|line| line == name) {
+    let tips = refs::tips(&context.store.read().await?, id, &[format!("refs/heads/{branch}")]).await?;
+    if tips.iter().all(Option::is_none) {
         return Err(Error::invalid("default_branch", format!("the branch {branch} does not exist")));
     }
     Ok(())

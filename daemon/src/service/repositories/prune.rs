@@ -5,18 +5,22 @@
 //! a later run removes them.
 //!
 //! Acknowledged data that it could remove: commits that a client pushed. It removes only objects that git finds
-//! unreachable from all refs while it holds the repository's lock, so that no ref is updated, and that an
-//! earlier run found unreachable at least `git.prune_after_days` ago. Deleted repositories are skipped, because
-//! they can be restored. Repositories whose refs on disk differ from the recorded ones are skipped as well.
+//! unreachable from all refs while it holds the repository's lock, so that no ref is updated, and that an earlier run
+//! found unreachable at least `git.prune_after_days` ago. Deleted repositories are skipped, because they can be
+//! restored. Git reads the files of refs to find what is reachable, so all of them are compared with the rows first
+//! ([`ref_moves::require_files`]), even if `farrier-copy` has the current version. A push that found objects before
+//! they were removed looks them up again: `prune_epoch` is raised in the store before git runs and when git has ended,
+//! also after an error and when the daemon stops. So each push that looked up objects before the end finds another
+//! epoch.
 
-use std::{collections::BTreeMap, error::Error as StdError};
+use std::{error::Error as StdError, time::Duration};
 
 use farrier_proto::store::Repository;
 
 use crate::{
     clock::Millis,
     git::RepositoryLock,
-    service::{Context, Error, migrations},
+    service::{Context, Error, migrations, ref_moves},
     store::{Tx, refs, repositories},
 };
 
@@ -25,6 +29,8 @@ const DAY_MS: Millis = 86_400_000;
 const BATCH: usize = 256;
 /// The time of the next run if no object can be unreachable before the next push.
 const NEVER: Millis = Millis::MAX;
+/// Pause before the epoch is raised again after a failure of the store.
+const RAISE_PAUSE: Duration = Duration::from_secs(1);
 
 /// Returns the time of the next run after a push. `loses_objects`: the push deleted a branch or a tag, or moved
 /// a tag.
@@ -92,7 +98,7 @@ async fn prune(context: &Context, id: u64) -> Result<(), Error> {
         return Ok(());
     }
     let now = context.now_ms();
-    let next = match run_git(context, &row, now, keep_ms, &lock).await {
+    let next = match run_git(context, &row, now, keep_ms, lock).await {
         Ok(None) => NEVER,
         Ok(Some(oldest)) => {
             let oldest_ms = Millis::try_from(oldest).unwrap_or(NEVER).saturating_mul(1_000);
@@ -121,31 +127,57 @@ async fn prune(context: &Context, id: u64) -> Result<(), Error> {
 }
 
 /// Prunes the directory. Returns the time of the oldest unreachable object that is kept, in seconds.
-///
-/// Refs that differ from the recorded tips are an error: if a ref was lost or is older than the value that a
-/// client received, git would treat acknowledged commits as unreachable.
 async fn run_git(
     context: &Context,
     row: &Repository,
     now: Millis,
     keep_ms: Millis,
-    lock: &RepositoryLock,
+    lock: RepositoryLock,
 ) -> Result<Option<u64>, Error> {
     let id = row.id;
-    let failed = Error::git("pruning a repository");
-    let found: BTreeMap<String, String> = match context.git.all_tips(id).await {
-        Ok(tips) => tips.into_iter().collect(),
-        Err(error) => return Err(failed(error)),
-    };
-    if refs::all(&context.store.read().await?, id).await? != found {
-        return Err(Error::Conflict { reason: "its refs differ from the recorded ones; run check-data".into() });
-    }
+    let lock = ref_moves::require_files(context, id, lock).await?;
     // A fork shares its files with other repositories until it is packed again.
-    if row.parent != 0 && !context.git.has_unreachable(id, lock).await.map_err(Error::git("counting objects"))? {
+    if row.parent != 0 && !context.git.has_unreachable(id, &lock).await.map_err(Error::git("counting objects"))? {
         return Ok(None);
     }
     let secs = |ms: Millis| u64::try_from(ms.div_euclid(1_000)).unwrap_or(0);
-    context.git.prune(id, secs(now), secs(now.saturating_sub(keep_ms)), lock).await.map_err(failed)
+    let times = (secs(now), secs(now.saturating_sub(keep_ms)));
+    let task_context = context.clone();
+    // The caller is dropped when the daemon stops, and pushes may still end then.
+    context.tasks.carry(async move { remove_objects(&task_context, id, times, &lock).await }).await
+}
+
+/// Lets git remove objects, and raises the prune epoch before and afterwards. Ends git when the daemon stops.
+async fn remove_objects(
+    context: &Context,
+    id: u64,
+    (now_secs, expiry_secs): (u64, u64),
+    lock: &RepositoryLock,
+) -> Result<Option<u64>, Error> {
+    // Before the first object can disappear, and durable: after an error nothing is removed.
+    raise_epoch(context, id).await?;
+    let stop = context.tasks.stop();
+    let pruned = tokio::select! {
+        () = stop.cancelled() => Err(Error::Busy),
+        pruned = context.git.prune(id, now_secs, expiry_secs, lock) => {
+            pruned.map_err(Error::git("pruning a repository"))
+        }
+    };
+    // A push may have read the epoch while git ran, and have found objects that were removed since. It moves its refs
+    // only after the lock was released.
+    while let Err(error) = raise_epoch(context, id).await {
+        tracing::warn!(repository = id, error = &error as &dyn StdError, "the end of pruning could not be recorded");
+        tokio::select! {
+            // Without the store, no push can move refs either.
+            () = stop.cancelled() => break,
+            () = tokio::time::sleep(RAISE_PAUSE) => {}
+        }
+    }
+    pruned
+}
+
+async fn raise_epoch(context: &Context, id: u64) -> Result<(), Error> {
+    context.store.write(async |tx: Tx| Ok::<_, Error>(refs::raise_prune_epoch(&tx, id).await?)).await
 }
 
 /// Returns when a repository is pruned next.

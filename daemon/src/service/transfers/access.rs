@@ -87,7 +87,7 @@ pub enum Denied {
 }
 
 /// Returns the repository if `identity` may use `service` with it. A repository that the caller may not see gives the
-/// same error as a missing one. `name` may end in `.git`.
+/// same error as a missing one. `name` may end in `.git`. The files of its refs are current then.
 pub async fn allow(
     context: &Context,
     identity: &Identity,
@@ -121,6 +121,8 @@ pub async fn allow(
         return Err(Denied::NoRight);
     }
     require_ready(&found.repository, service)?;
+    drop(snapshot);
+    context.copies.current(found.repository.id).await.map_err(Error::from)?;
     Ok(found)
 }
 
@@ -144,6 +146,7 @@ pub async fn allow_deploy_key(
         return Err(Denied::Forbidden("this deploy key may only read".to_owned()));
     }
     require_ready(&repository, service)?;
+    context.copies.current(repository.id).await.map_err(Error::from)?;
     let access_level = if key.read_only { AccessLevel::Reader } else { AccessLevel::Writer };
     Ok((Identity::DeployKey(key), FoundRepository { repository, owner, access_level }))
 }

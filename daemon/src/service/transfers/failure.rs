@@ -27,8 +27,8 @@ pub enum TransferError {
     /// The caller lost its access during the transfer.
     #[error("your access was revoked")]
     Revoked,
-    /// Git moved refs, but the store did not accept the record of the push yet.
-    #[error("the push could not be recorded")]
+    /// It is unknown whether the transaction of the push was committed.
+    #[error("it is not known whether the push was recorded; fetch to see it, and push again if it was not")]
     NotRecorded,
     /// Git ended with this status after it had reported the reason to the client in its own protocol.
     #[error("git ended with status {0}")]

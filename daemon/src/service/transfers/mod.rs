@@ -1,7 +1,7 @@
 //! Git transfers: fetches and pushes, without the protocol that carries them.
 //!
 //! `http` and `ssh` authenticate the caller and move bytes. This module decides who may fetch or push, starts git, and
-//! records pushes. So both protocols have the same rules, limits and events.
+//! completes pushes. So both protocols have the same rules, limits and events.
 
 pub mod access;
 mod failure;

@@ -59,25 +59,6 @@ impl OutputReceiver {
     }
 }
 
-/// Sends the output of `process` to `out` until the process closes it. When the client disconnects, reads and discards
-/// the rest.
-pub(super) async fn forward(process: &mut GitProcess, out: &OutputSender, stall_timer: &StallTimer) -> io::Result<()> {
-    let mut buffer = BytesMut::new();
-    let mut connected = true;
-    loop {
-        if buffer.capacity() < MIN_FREE_BYTES {
-            buffer.reserve(BUFFER_BYTES);
-        }
-        if process.read_buf(&mut buffer).await? == 0 {
-            return Ok(());
-        }
-        stall_timer.restart();
-        connected = connected && out.send(Ok(buffer.split().freeze())).await.is_ok();
-        stall_timer.restart();
-        buffer.clear();
-    }
-}
-
 /// The result of [`forward_or_spool`].
 pub(super) struct Forwarded {
     /// The number of bytes that git has written.

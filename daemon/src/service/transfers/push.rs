@@ -1,58 +1,56 @@
-//! Push: reads the list of ref updates, checks it, runs `git receive-pack`, and records the result before the response
-//! ends.
+//! Push: reads the list of ref updates, checks it, stores the objects, and moves the refs before the response ends.
 //!
-//! The last chunk of the body is held back until the daemon holds the repository's lock. Git cannot update a ref
-//! without that chunk, so slow pushes do not block each other, and results are recorded in order.
-//!
-//! If the rules of the repository need the objects of the push, it is received into a workspace first (`checked`).
+//! The pack is indexed in a workspace (`receive`), so a push that is refused adds nothing to the repository, and slow
+//! pushes do not block each other. Then the new values of the refs are looked up (`tips`). Only then the repository is
+//! locked: the pack is moved to it, and one transaction moves the refs and records the push (`finish`).
 
-mod checked;
+mod finish;
+mod receive;
+mod tips;
 
-use std::{error::Error as StdError, pin::pin, time::Duration};
+use std::{error::Error as StdError, time::Duration};
 
 use bytes::Bytes;
-use futures_util::future::{self, Either};
-use tokio::{io::AsyncWriteExt as _, process::ChildStdin};
+use tokio::time::{sleep, timeout};
 
 use super::{
-    Allowed, InputError, TransferError, TransferInput,
+    Allowed, TransferError, TransferInput,
     output::{self, OutputReceiver, OutputSender},
-    stall_timer::StallTimer,
 };
 use crate::{
     git::{
-        GitProcess, RepositoryLock,
         commands::{Commands, Parser},
         report,
     },
     service::{
-        Context,
+        Context, Error,
         access::Action,
         access_watch::AccessWatch,
         audit::RequestScope,
-        pushes::{self, Push, Pusher},
+        pushes,
+        ref_moves::{self, Pusher},
         ref_rules::{self, Checked, RefChanger},
     },
     shares::Holder,
+    store::refs,
 };
-
-/// Pauses between attempts to record the result of a push while the store is not available.
-const RECORD_PAUSES_SECS: [u64; 5] = [1, 2, 5, 15, 60];
 
 /// Step in which the memory for the list of ref updates grows, in bytes.
 const LIST_STEP_BYTES: usize = 64 << 10;
 /// Memory of the parsed list, as a multiple of its size.
 const PARSED_FACTOR: usize = 2;
+/// Pause between keepalive packets to a client that waits for the report.
+const KEEPALIVE: Duration = Duration::from_secs(5);
 
 /// The answer to a push.
 pub enum Pushed {
-    /// This is the complete answer: git was not started.
+    /// This is the complete answer: the push was refused because of its list, or does nothing.
     Answered(Bytes),
-    /// The output of git. The push continues if it is dropped.
+    /// Messages for the person who pushes, and the report. The push continues if it is dropped.
     Running(OutputReceiver),
 }
 
-/// Handles a push: checks its list of ref updates, starts git, records the result.
+/// Handles a push: checks its list of ref updates, receives the objects, moves the refs.
 pub async fn serve<I: TransferInput>(
     context: &Context,
     allowed: Allowed,
@@ -60,7 +58,7 @@ pub async fn serve<I: TransferInput>(
 ) -> Result<Pushed, TransferError> {
     let pusher = Pusher::of(&allowed.identity);
     let Allowed { identity, repository, holder } = allowed;
-    let (list, list_bytes, commands) = read_commands(&mut input).await?;
+    let List { commands, rest, is_shallow } = read_list(&mut input, repository.sha256).await?;
     if commands.updates.is_empty() {
         // Git sends an empty list to check the credentials before it sends a large push.
         input.discard().await;
@@ -75,82 +73,64 @@ pub async fn serve<I: TransferInput>(
         input.discard().await;
         return Ok(Pushed::Answered(report::refused(&commands, &refusals)));
     }
-    let (out, git_output) = output::channel();
-    let task_context = context.clone();
+    let (out, received) = output::channel();
     let access = AccessWatch::new(context, identity, Some((repository.id, Action::Write)));
-    let permission = Permission { repository: repository.id, changer, access, passed: Checked::default() };
-    let max_bytes = context.git.max_push_bytes();
-    let (repository, mirror_depth) = (repository.id, input.mirror_depth());
     let request = PushRequest {
-        repository,
+        repository: repository.id,
+        sha256: repository.sha256,
         pusher,
         holder,
-        permission,
-        list,
-        list_bytes,
+        changer,
+        access,
         commands,
+        is_shallow,
         checked,
-        max_bytes,
-        mirror_depth,
+        mirror_depth: input.mirror_depth(),
     };
+    let task_context = context.clone();
     context.tasks.short(RequestScope::inherit(async move {
-        if request.checked.needs_objects() {
-            checked::run(task_context, request, input, out).await;
-        } else {
-            run(task_context, request, input, out).await;
-        }
+        run(&task_context, request, rest, input, out).await;
     }));
-    Ok(Pushed::Running(git_output))
+    Ok(Pushed::Running(received))
 }
 
-/// A push that passed all checks.
+/// A push whose list of ref updates passed all checks.
 struct PushRequest {
     repository: u64,
+    sha256: bool,
     pusher: Pusher,
     holder: Holder,
-    permission: Permission,
-    /// The bytes of the body that were read so far: the list of ref updates and the beginning of the pack.
-    list: Bytes,
-    /// Size of the list of ref updates.
-    list_bytes: usize,
+    changer: RefChanger,
+    /// What permits the push. It can be lost while the client sends the pack, which may take hours.
+    access: AccessWatch,
     commands: Commands,
+    /// Whether the client lacks the parents of some commits.
+    is_shallow: bool,
+    /// The decision of the rules about the updates, as far as it does not need the objects.
     checked: Checked,
-    /// Largest pack.
-    max_bytes: u64,
     /// The number of mirrors through which the push came.
     mirror_depth: u32,
 }
 
-/// What permits a push. It can be lost while the client sends the pack, which may take hours.
-struct Permission {
-    repository: u64,
-    changer: RefChanger,
-    access: AccessWatch,
-    /// The checks that the objects of the push have passed.
-    passed: Checked,
+/// The fields of the repository's version when the push began, before it looked up objects.
+struct Basis {
+    /// The `prune_epoch`.
+    epoch: u64,
+    /// Whether every object in the repository names only objects that it has.
+    is_closed: bool,
 }
 
-impl Permission {
-    /// Returns an error if the push is no longer permitted. Called under the repository's lock, before git moves a ref.
-    async fn require(&mut self, context: &Context, commands: &Commands) -> Result<(), InputError> {
-        if !self.access.holds().await {
-            return Err(InputError::Revoked);
-        }
-        match ref_rules::check(context, self.repository, self.changer, commands).await {
-            Ok(checked) if !checked.refusals.is_empty() => Err(InputError::Protected),
-            Ok(checked) if !checked.is_covered_by(&self.passed) => Err(InputError::Protected),
-            Ok(_) => Ok(()),
-            // The store does not answer. The decision at the beginning of the push remains, as that about the access.
-            Err(error) => {
-                tracing::warn!(error = &error as &dyn StdError, "the rules for a push were not read again");
-                Ok(())
-            }
-        }
-    }
+/// The beginning of the data of a push.
+#[derive(Debug)]
+struct List {
+    commands: Commands,
+    /// The beginning of the pack.
+    rest: Bytes,
+    is_shallow: bool,
 }
 
-/// Reads the list of ref updates. Also returns the bytes of the body that were read, and the size of the list.
-async fn read_commands(input: &mut impl TransferInput) -> Result<(Bytes, usize, Commands), TransferError> {
+/// Reads the list of ref updates.
+async fn read_list(input: &mut impl TransferInput, sha256: bool) -> Result<List, TransferError> {
     let mut parser = Parser::default();
     let mut read = Vec::new();
     while let Some(chunk) = input.next().await? {
@@ -165,10 +145,12 @@ async fn read_commands(input: &mut impl TransferInput) -> Result<(Bytes, usize, 
         match parser.advance(&read) {
             Ok(true) => {
                 input.count(read.len() * PARSED_FACTOR)?;
-                let length = parser.length();
+                let (length, is_shallow) = (parser.length(), parser.is_shallow());
                 let commands = parser.finish(&read);
-                input.list_ended(&commands, &read[length..]);
-                return Ok((read.into(), length, commands));
+                require_format(&commands, sha256)?;
+                let rest = Bytes::copy_from_slice(&read[length..]);
+                input.list_ended(&commands, &rest);
+                return Ok(List { commands, rest, is_shallow });
             }
             Ok(false) => {}
             Err(error) => return Err(TransferError::Protocol(error.to_string())),
@@ -177,168 +159,131 @@ async fn read_commands(input: &mut impl TransferInput) -> Result<(Bytes, usize, 
     Err(TransferError::Protocol("the body ended within the list of ref updates".to_owned()))
 }
 
-/// Starts git and marks the push as started in the store.
-async fn start(context: &Context, request: &PushRequest) -> Result<(GitProcess, Push), TransferError> {
-    let id = request.repository;
-    let limit = request.max_bytes.to_string();
-    let call = context.git.call(id, ["receive-pack", "--stateless-rpc"]).args([context.git.directory(id)]);
-    let call = call.config("receive.maxInputSize", limit).config("receive.hideRefs", "refs/pull");
-    let starting = call.stream(request.holder);
-    let (process, push) = tokio::join!(starting, pushes::begin(context, id, request.pusher.clone(), &request.commands));
-    let push = push?.with_mirror_depth(request.mirror_depth);
-    match process {
-        Ok(process) => Ok((process, push)),
-        Err(error) => {
-            // Git did not start: record the push with 0 bytes, which removes the mark.
-            let lock = context.git.lock(id).await;
-            pushes::record(context, &push, 0, &lock).await?;
-            Err(error.into())
-        }
+/// Returns an error if an id of the updates has another length than those of the repository.
+fn require_format(commands: &Commands, sha256: bool) -> Result<(), TransferError> {
+    let digits = if sha256 { 64 } else { 40 };
+    if commands.updates.iter().all(|update| update.new.len() == digits) {
+        return Ok(());
     }
+    let format = if sha256 { "sha256" } else { "sha1" };
+    Err(TransferError::Protocol(format!("the object format of the repository is {format}")))
 }
 
-/// The part of a push that was sent to git.
-struct FeedResult {
-    /// The repository's lock. `Some` if git received the complete body.
-    lock: Option<RepositoryLock>,
-    bytes: u64,
-    error: Option<InputError>,
-}
-
-/// Runs a push and records its result. Outlives the request: once git has received the complete body, the push is
-/// finished and recorded even if the client disconnects.
-async fn run(context: Context, request: PushRequest, mut input: impl TransferInput, out: OutputSender) {
-    let (mut process, push) = match start(&context, &request).await {
-        Ok(started) => started,
-        Err(failure) => {
-            let _ = out.send(Err(failure)).await;
-            return;
-        }
-    };
-    let PushRequest { repository, mut permission, list, commands, .. } = request;
-    let (context, push) = (&context, &push);
-    let stall_timer = StallTimer::new(context.git.timeout());
-    let stdin = process.stdin();
-    let work = async {
-        let feeding = pin!(feed(context, &mut permission, &commands, list, &mut input, stdin, &stall_timer));
-        let forwarding = pin!(output::forward(&mut process, &out, &stall_timer));
-        // `select` polls `feeding` first. After its error, git only reports that the body ended too early. That report
-        // is not forwarded, because the client gets the status of the error.
-        match future::select(feeding, forwarding).await {
-            Either::Left((fed, forwarding)) => {
-                if fed.error.is_none() {
-                    let _ = forwarding.await;
-                }
-                fed
-            }
-            Either::Right((_, feeding)) => feeding.await,
-        }
-    };
-    let done = tokio::select! {
-        fed = work => Some(fed),
-        () = stall_timer.expired() => None,
-    };
-    let stalled = done.is_none();
-    let FeedResult { lock, bytes, error } = done.unwrap_or(FeedResult { lock: None, bytes: 0, error: None });
-    end(process, stalled).await;
-    let lock = match lock {
-        Some(lock) => lock,
-        None => context.git.lock(repository).await,
-    };
-    let recorded = pushes::record(context, push, bytes, &lock).await;
-    drop(lock);
-    let failure = match (&recorded, error) {
-        (Err(_), _) => Some(TransferError::NotRecorded),
-        (Ok(()), Some(error)) => Some(error.into()),
-        (Ok(()), None) if stalled => Some(TransferError::Stalled),
-        (Ok(()), None) => None,
-    };
-    if let Some(failure) = failure {
-        let _ = out.try_send(Err(failure));
+/// Runs a push. Outlives the request: once the client has sent everything, the push is finished even if the client
+/// disconnects.
+async fn run(
+    context: &Context,
+    mut request: PushRequest,
+    rest: Bytes,
+    mut input: impl TransferInput,
+    out: OutputSender,
+) {
+    let ended = carry_out(context, &mut request, rest, &mut input, &out).await;
+    let is_nothing = matches!(&ended, Ok(report) if report.is_empty());
+    if !is_nothing && timeout(context.git.timeout(), out.send(ended)).await.is_err() {
+        tracing::info!(repository = request.repository, "a client did not read the report of its push");
     }
     drop(out);
-    if let Err(error) = recorded {
-        tracing::error!(repository, error = &error as &dyn StdError, "a push is not recorded yet");
-        record_later(context, repository, push, bytes).await;
-    }
-    pushes::tidy(context, repository).await;
+    pushes::tidy(context, request.repository).await;
 }
 
-async fn end(process: GitProcess, kill: bool) {
-    if kill {
-        tracing::warn!("a push made no progress and was aborted");
-        return;
-    }
-    match process.wait().await {
-        Ok(ended) if ended.status == Some(0) => {}
-        Ok(ended) => tracing::info!(status = ended.status, stderr = ended.stderr, "a push was not accepted"),
-        Err(error) => tracing::error!(error = &error as &dyn StdError, "git failed during a push"),
-    }
-}
-
-/// Retries to record a push. The mark in the store stays until this succeeds; otherwise the next start recovers the
-/// push.
-async fn record_later(context: &Context, repository: u64, push: &Push, bytes: u64) {
-    for pause in RECORD_PAUSES_SECS {
-        tokio::select! {
-            () = tokio::time::sleep(Duration::from_secs(pause)) => {}
-            () = context.tasks.stop().cancelled() => return,
-        }
-        let lock = context.git.lock(repository).await;
-        match pushes::record(context, push, bytes, &lock).await {
-            Ok(()) => return,
-            Err(error) => tracing::error!(repository, error = &error as &dyn StdError, "a push is not recorded yet"),
-        }
-    }
-}
-
-/// Writes the body to git, the last chunk under the repository's lock.
-///
-/// Git may end before it has read everything. The body is still read to its end, because the client reads the response
-/// only after it has sent everything.
-async fn feed(
+/// Returns the end of the response: the report.
+async fn carry_out(
     context: &Context,
-    permission: &mut Permission,
-    commands: &Commands,
-    list: Bytes,
+    request: &mut PushRequest,
+    rest: Bytes,
     input: &mut impl TransferInput,
-    stdin: Option<ChildStdin>,
-    stall_timer: &StallTimer,
-) -> FeedResult {
-    let mut stdin = stdin;
-    let mut held = list;
-    let mut bytes = 0;
-    loop {
-        let next = tokio::select! {
-            next = input.next() => next,
-            () = permission.access.lost() => Err(InputError::Revoked),
-        };
-        let next = match next {
-            Ok(Some(next)) => next,
-            Ok(None) => break,
-            // Without the last chunk, git aborts the push and removes the received objects.
-            Err(error) => return FeedResult { lock: None, bytes, error: Some(error) },
-        };
-        stall_timer.restart();
-        bytes += next.len() as u64;
-        write(&mut stdin, &held).await;
-        stall_timer.restart();
-        held = next;
-    }
-    let lock = context.git.lock(permission.repository).await;
-    if let Err(error) = permission.require(context, commands).await {
-        return FeedResult { lock: None, bytes, error: Some(error) };
-    }
-    stall_timer.restart();
-    write(&mut stdin, &held).await;
-    stall_timer.restart();
-    FeedResult { lock: Some(lock), bytes, error: None }
+    out: &OutputSender,
+) -> Result<Bytes, TransferError> {
+    // Read before the client sends more: if objects are removed from now on, the push looks up its objects again.
+    let basis = basis(context, request.repository).await?;
+    let pack = match receive::receive(context, request, rest, input, out).await? {
+        receive::ReceivedObjects::Nothing => None,
+        receive::ReceivedObjects::Pack(pack) => Some(pack),
+        receive::ReceivedObjects::Refused(problem) => {
+            tracing::info!(repository = request.repository, problem, "the pack of a push was not accepted");
+            let lacks_objects = problem.contains(receive::LACKS_OBJECTS);
+            return Ok(report::not_unpacked(&request.commands, &problem, request.is_shallow && lacks_objects));
+        }
+    };
+    let has_messages = request.commands.has("side-band-64k");
+    let finishing = std::pin::pin!(finish::finish(context, request, pack, basis));
+    with_keepalives(finishing, out, has_messages).await
 }
 
-async fn write(stdin: &mut Option<ChildStdin>, bytes: &[u8]) {
-    if let Some(open) = stdin
-        && open.write_all(bytes).await.is_err()
-    {
-        *stdin = None;
+/// Waits for `work` and meanwhile sends keepalive packets.
+async fn with_keepalives<T>(work: impl Future<Output = T> + Unpin, out: &OutputSender, has_messages: bool) -> T {
+    let mut work = work;
+    loop {
+        tokio::select! {
+            ended = &mut work => return ended,
+            () = sleep(KEEPALIVE) => {
+                if has_messages {
+                    let _ = out.try_send(Ok(Bytes::from_static(report::KEEPALIVE)));
+                }
+            }
+        }
+    }
+}
+
+/// Reads the version of a repository. Adopts the repository first if an earlier release wrote it.
+async fn basis(context: &Context, repository: u64) -> Result<Basis, TransferError> {
+    let mut version = refs::version(&context.store.read().await.map_err(Error::from)?, repository).await;
+    if matches!(&version, Ok(Some(version)) if version.from_disk) {
+        let lock = context.git.lock(repository).await;
+        if let Err(error) = ref_moves::adopt(context, repository, &lock).await {
+            let error = &error as &dyn StdError;
+            tracing::error!(repository, error, "a repository of an earlier release could not be adopted");
+            return Err(Error::Behind.into());
+        }
+        version = refs::version(&context.store.read().await.map_err(Error::from)?, repository).await;
+    }
+    let version = version.map_err(Error::from)?.ok_or(Error::NotFound { what: "the repository" })?;
+    Ok(Basis { epoch: version.prune_epoch, is_closed: version.closed })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::transfers::CompleteInput;
+
+    fn list(digits: usize, rest: &str) -> CompleteInput {
+        let line = format!("{} {} refs/heads/x\0report-status", "0".repeat(digits), "a".repeat(digits));
+        CompleteInput::new(format!("{:04x}{line}0000{rest}", line.len() + 4).into())
+    }
+
+    #[tokio::test]
+    async fn what_follows_the_list_is_kept() {
+        for (digits, sha256) in [(40, false), (64, true)] {
+            let List { commands, rest, is_shallow } =
+                read_list(&mut list(digits, "PACK"), sha256).await.expect("valid");
+            assert_eq!((commands.updates.len(), &rest[..], is_shallow), (1, &b"PACK"[..], false));
+        }
+    }
+
+    #[tokio::test]
+    async fn ids_of_another_format_and_incomplete_lists_are_refused() {
+        for (mut input, sha256, expected) in [
+            (list(40, ""), true, "the object format of the repository is sha256"),
+            (list(64, ""), false, "the object format of the repository is sha1"),
+            (CompleteInput::new("0067".into()), false, "the body ended within the list of ref updates"),
+            (CompleteInput::new("0006a\n0000".into()), false, "the list of ref updates cannot be read"),
+        ] {
+            let error = read_list(&mut input, sha256).await.expect_err("refused");
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn clients_with_a_side_band_get_keepalive_packets() {
+        for (has_messages, expected) in [(true, Some(&b"0005\x02"[..])), (false, None)] {
+            let (out, mut received) = output::channel();
+            let work = std::pin::pin!(sleep(KEEPALIVE + KEEPALIVE / 2));
+            with_keepalives(work, &out, has_messages).await;
+            drop(out);
+            let sent = received.recv().await.map(|sent| sent.expect("no error"));
+            assert_eq!(sent.as_deref(), expected);
+            assert!(received.recv().await.is_none());
+        }
     }
 }

@@ -1,9 +1,13 @@
 //! Formats keys for people, for example `rn/1/demo`.
 
 /// Returns the components of the keys with a tag: `i` an id, `n` an id sorted newest first, `m` a time, `b` a
-/// byte, `3` three characters, `t` a text, `h` the remaining bytes in hexadecimal.
-fn layout(tag: &str) -> &'static str {
+/// byte, `c` a character, `3` three characters, `t` a text, `h` the remaining bytes in hexadecimal. `rest` is the key
+/// after the tag.
+fn layout(tag: &str, rest: &[u8]) -> &'static str {
     match tag {
+        "g" if rest.get(8) == Some(&b'r') => "ict",
+        "g" if rest.get(8) == Some(&b'l') => "ici",
+        "g" => "ic",
         "u" | "o" | "r" | "k" | "rk" | "rx" | "ry" | "j" | "ji" | "a" | "e" | "h" | "hx" | "hs" | "hd" | "ce"
         | "ck" | "cp" | "li" | "ya" => "i",
         "d" | "al" => "n",
@@ -35,7 +39,7 @@ pub fn show(key: &[u8]) -> String {
     let tag = String::from_utf8_lossy(&key[..tag_end]);
     let mut rest = key.get(tag_end + 1..).unwrap_or_default();
     let mut shown = tag.to_string();
-    for component in layout(&tag).chars() {
+    for component in layout(&tag, rest).chars() {
         let Some((text, length)) = part(component, rest) else { break };
         shown += "/";
         shown += &text;
@@ -56,6 +60,7 @@ fn part(component: char, rest: &[u8]) -> Option<(String, usize)> {
         'n' => Some(((!number()?).to_string(), 8)),
         'm' => Some(((number()? ^ (1 << 63)).cast_signed().to_string(), 8)),
         'b' => Some((rest.first()?.to_string(), 1)),
+        'c' => Some((rest.first_chunk::<1>()?.escape_ascii().to_string(), 1)),
         '3' => Some((rest.get(..3)?.escape_ascii().to_string(), 3)),
         't' => {
             let end = rest.iter().position(|byte| *byte == 0)?;
@@ -79,6 +84,9 @@ mod tests {
             (keys::artifact_expiry(-5, 2), "ax/-5/2"),
             (keys::hook_delivery(3, 7), "dh/3/7"),
             (keys::payload(4), "ep/4"),
+            (keys::repository_version(3), "g/3/v"),
+            (keys::stored_ref(3, "refs/heads/x"), "g/3/r/refs/heads/x"),
+            (keys::ref_change(3, 9), "g/3/l/9"),
             (keys::artifact_name(1, 2, "a b"), "an/1/2/a b"),
             (keys::trigram(*b"dem", 3), "rg/dem/3"),
             (keys::lfs_entry(3, &[0xab; 32]), &format!("lr/3/{}", "ab".repeat(32))),

@@ -136,6 +136,7 @@ pub static TABLES: &[Table] = &[
                 .unwrap_or_default())
         },
     ),
+    rows("g", |_, _| Ok(Vec::new()), |key, _| Ok(keys::first_id(key).map(keys::repository).into_iter().collect())),
     rows("rf", |_, _| Ok(Vec::new()), |key, _| Ok(keys::first_id(key).map(keys::repository).into_iter().collect())),
     rows(
         "cs",

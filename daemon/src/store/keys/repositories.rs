@@ -1,4 +1,4 @@
-//! Keys of repositories, their lists, names and refs.
+//! Keys of repositories, their lists and names.
 
 use farrier_proto::store::{Repository, Visibility};
 
@@ -225,45 +225,4 @@ pub fn collaboration(user: u64, repository: u64) -> Key {
 /// Returns the prefix of `cu/<uid>/`.
 pub fn collaborations(user: u64) -> Key {
     Builder::new("cu").id(user).build()
-}
-
-/// `rf/<rid>/<ref>`
-pub fn ref_tip(repository: u64, name: &str) -> Key {
-    Builder::new("rf").id(repository).exact(name).build()
-}
-
-/// Returns the prefix of `rf/<rid>/`.
-pub fn ref_tips(repository: u64) -> Key {
-    Builder::new("rf").id(repository).build()
-}
-
-/// Prefix of `rf/<rid>/refs/heads/`.
-pub fn branch_tips(repository: u64) -> Key {
-    Builder::new("rf").id(repository).raw(b"refs/heads/").build()
-}
-
-/// Returns the ref name in a key of `rf/`.
-pub fn ref_tip_name(key: &[u8]) -> Option<&str> {
-    let name = key.get(ref_tips(0).len()..)?.strip_suffix(&[0])?;
-    std::str::from_utf8(name).ok()
-}
-
-/// `gp/<rid>/<push>`: a push whose result is not recorded yet.
-pub fn push_mark(repository: u64, push: u64) -> Key {
-    Builder::new("gp").id(repository).id(push).build()
-}
-
-/// `gh/<rid>`: a repository whose `HEAD` must be set to its default branch.
-pub fn head_mark(repository: u64) -> Key {
-    Builder::new("gh").id(repository).build()
-}
-
-/// Returns the prefix of `gh/`.
-pub fn head_marks() -> Key {
-    Builder::new("gh").build()
-}
-
-/// Returns the prefix of `gp/`.
-pub fn push_marks() -> Key {
-    Builder::new("gp").build()
 }

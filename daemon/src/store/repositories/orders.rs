@@ -1,9 +1,9 @@
 //! Adds the entries of sorted lists that the version which wrote a repository did not know.
 
-use farrier_proto::store::{Format, Reference};
+use farrier_proto::store::Reference;
 
 use super::{batch, listings};
-use crate::store::{Read, Store, StoreError, Tx, engine::Key, keys, listings::Sort, value};
+use crate::store::{Read, Store, StoreError, Tx, engine::Key, keys, listings::Sort, raise_format};
 
 /// Rows that one transaction reads. Each transaction is made durable, so with few rows the start takes long.
 const BATCH: usize = 500;
@@ -31,6 +31,8 @@ pub async fn add_missing(store: &Store) -> Result<u64, StoreError> {
     if known >= orders {
         return Ok(0);
     }
+    // Earlier versions would change repositories without their entries in the new orders, so that a deleted or private
+    // repository stays in these lists.
     store.write(async |tx: Tx| raise_format(&tx).await).await?;
     let (mut added, mut after) = (0, None::<Key>);
     loop {
@@ -57,16 +59,6 @@ pub async fn add_missing(store: &Store) -> Result<u64, StoreError> {
     Ok(added)
 }
 
-/// Makes earlier versions refuse the data. They would change repositories without their entries in the new orders, so
-/// that a deleted or private repository stays in these lists.
-async fn raise_format(tx: &Tx) -> Result<(), StoreError> {
-    let level = tx.get::<Format>(&keys::format()).await?.unwrap_or_default().level;
-    if level < value::FORMAT_LEVEL {
-        tx.put(keys::format(), &Format { level: value::FORMAT_LEVEL });
-    }
-    Ok(())
-}
-
 /// Adds the missing entries of the next repositories, in the orders after the first `known` ones. Returns their number
 /// and the key after which to continue.
 async fn add_some(tx: &Tx, after: Option<&[u8]>, known: u64) -> Result<(u64, Option<Key>), StoreError> {
@@ -86,13 +78,13 @@ async fn add_some(tx: &Tx, after: Option<&[u8]>, known: u64) -> Result<(u64, Opt
 mod tests {
     use std::sync::Arc;
 
-    use farrier_proto::store::{Repository, Visibility};
+    use farrier_proto::store::{Format, Repository, Visibility};
 
     use super::*;
     use crate::store::{
         engine::{MemoryEngine, Range},
         listings::{self, ListingQuery, RepositoryList},
-        repositories,
+        repositories, value,
     };
 
     #[tokio::test]

@@ -75,8 +75,13 @@ impl Scene {
     }
 
     async fn wait_for_fan_out(&self) {
-        let done = async || self.metric("farrier_fan_out_events_pending").await == 0;
-        eventually("all deliveries are written", done).await;
+        let pending = async || self.metric("farrier_fan_out_events_pending").await;
+        let mut left = pending().await;
+        while left > 0 {
+            let before = left;
+            eventually("more deliveries are written", async || pending().await < before).await;
+            left = pending().await;
+        }
     }
 }
 

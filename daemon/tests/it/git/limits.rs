@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use http::Method;
+use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -9,14 +11,14 @@ use tokio::{
 
 use super::{demo, demo_of};
 use crate::support::{
-    TestDaemon, eventually,
+    Binary, ServerAddress, SlowGit, TestDaemon, eventually,
     git::{Client, noise},
+    send,
 };
 
-/// Number of running git processes of repository 1.
+/// Number of running git processes that send or receive packs of the daemon.
 fn processes(farrier: &TestDaemon) -> usize {
-    let directory = farrier.data_dir().join("repositories/1.git");
-    let directory = directory.to_str().expect("text").to_owned();
+    let directory = farrier.data_dir().to_str().expect("text").to_owned();
     let entries = std::fs::read_dir("/proc").expect("a list").flatten();
     let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
     lines
@@ -69,6 +71,34 @@ async fn git_processes_are_limited_and_end_with_their_client() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_push_starts_one_process_and_a_push_of_known_objects_none() {
+    let mut farrier = Binary::new("");
+    let git = SlowGit::install(&mut farrier, "index-pack");
+    farrier.start().await;
+    let post = async |path: &str, body: Value| {
+        let headers = [("content-type", "application/json")];
+        send(&farrier.unix(), Method::POST, path, &headers, body.to_string()).await.json()
+    };
+    post("/api/v1/user/repos", json!({ "name": "demo" })).await;
+    let token = post("/api/v1/users/admin/tokens", json!({ "name": "push", "scopes": ["all"] })).await;
+    let ServerAddress::Tcp(address) = farrier.tcp() else { panic!("an address") };
+    let remote = format!("http://admin:{}@{address}/admin/demo.git", token["sha1"].as_str().expect("a token"));
+    let work = Client::init(farrier.scratch().join("work"));
+    work.commit("a", "a");
+    // The first push to a repository may ask git for its capabilities.
+    work.done(&["push", "-q", &remote, "main"]);
+    git.commands();
+    // A branch that exists would be compared with its former value afterwards.
+    work.commit("a", "b");
+    work.done(&["push", "-q", &remote, "main:new", "main:refs/tags/v1"]);
+    let commands = git.commands();
+    assert!(commands.len() == 1 && format!(" {} ", commands[0]).contains(" index-pack "), "{commands:?}");
+    work.done(&["push", "-q", &remote, "main:same"]);
+    work.done(&["push", "-q", &remote, ":same"]);
+    assert_eq!(git.commands(), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_push_of_a_disconnected_client_changes_nothing() {
     let (farrier, remote) = demo().await;
     let work = Client::init(farrier.scratch().join("work"));
@@ -82,9 +112,10 @@ async fn a_push_of_a_disconnected_client_changes_nothing() {
     eventually("git runs", async || processes(&farrier) > 0).await;
     drop(stream);
     eventually("git has ended", async || processes(&farrier) == 0).await;
-    let objects = farrier.data_dir().join("repositories/1.git/objects");
-    let left = std::fs::read_dir(objects).expect("a directory").flatten();
-    assert!(!left.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("tmp_objdir")));
+    eventually("the workspace is removed", async || {
+        std::fs::read_dir(farrier.data_dir().join("incoming")).expect("a directory").count() == 0
+    })
+    .await;
     assert_eq!(work.done(&["ls-remote", "--heads", &remote]).lines().count(), 1);
     work.done(&["push", "-q", &remote, "main:x"]);
 }

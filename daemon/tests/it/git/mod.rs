@@ -2,13 +2,18 @@
 
 mod access;
 mod bundles;
+mod commands_of_push;
 mod events;
 mod fetch;
 pub(crate) mod fetch_cache;
+mod hand_edits;
 mod limits;
+mod lost_answers;
 mod prune;
 mod push;
+mod races;
 mod refs;
+mod tidying;
 mod wire;
 
 use crate::support::TestDaemon;

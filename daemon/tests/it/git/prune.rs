@@ -6,12 +6,19 @@ use std::{
     time::Duration,
 };
 
-use farrierd::{clock::Clock, tasks};
+use farrierd::{
+    clock::Clock,
+    store::{Store, refs},
+    tasks,
+};
 use http::Method;
 use serde_json::Value;
 
-use super::fetch_cache::{Counts, clone_of};
-use crate::support::{TestDaemon, eventually, git::Client, send};
+use super::{
+    commands_of_push::{ZERO, list, pack_of},
+    fetch_cache::{Counts, clone_of},
+};
+use crate::support::{PartialRequest, TestDaemon, eventually, git::Client, send};
 
 const NOW: i64 = 1_764_000_000_000;
 const DAY_MS: i64 = 86_400_000;
@@ -98,6 +105,21 @@ async fn a_replaced_commit_is_readable_until_the_retention_is_over() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_prune_epoch_is_raised_before_and_after_git_also_when_the_daemon_stops_meanwhile() {
+    let (mut farrier, token) = daemon_with_retention().await;
+    force_pushed(&farrier, &token, "demo").await;
+    farrier.clock.advance_ms(DAY_MS);
+    eventually("the unreachable objects are recorded", async || farrier.has_cruft_pack(1)).await;
+    // Git may still be running when the daemon stops.
+    let version = farrier.with_store(async |store: &Store| {
+        let snapshot = store.read().await.expect("a snapshot");
+        refs::version(&snapshot, 1).await.expect("rows").expect("a version")
+    });
+    let version = version.await;
+    assert_eq!(version.prune_epoch, 2, "{version:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn no_stored_answer_to_a_fetch_has_a_commit_that_was_removed() {
     let (farrier, token) = daemon_with_retention().await;
     let [_, lost, second] = force_pushed(&farrier, &token, "demo").await;
@@ -143,21 +165,24 @@ async fn a_commit_that_becomes_reachable_again_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn deleted_repositories_and_repositories_with_a_missing_ref_are_not_pruned() {
+async fn deleted_repositories_are_not_pruned_and_a_ref_that_is_missing_on_disk_keeps_its_commits() {
     let (farrier, token) = daemon_with_retention().await;
     let [_, deleted, _] = force_pushed(&farrier, &token, "deleted").await;
     let [_, _, damaged] = force_pushed(&farrier, &token, "damaged").await;
     let [_, last, _] = force_pushed(&farrier, &token, "last").await;
     let response = farrier.admin(Method::DELETE, "/api/v1/repos/admin/deleted", Value::Null).await;
     assert_eq!(response.status, 204);
-    farrier.bare(2).done(&["update-ref", "-d", "refs/heads/main"]);
+    let bare = farrier.bare(2);
+    bare.done(&["update-ref", "-d", "refs/heads/main"]);
     farrier.clock.advance_ms(DAY_MS);
     eventually("the unreachable objects of the last repository are recorded", async || farrier.has_cruft_pack(3)).await;
     farrier.clock.advance_ms(31 * DAY_MS);
     // Repositories are pruned in the order of their ids.
     eventually("the last repository is pruned", async || !farrier.has_object(3, &last)).await;
     assert!(farrier.has_object(1, &deleted), "the deleted repository was pruned");
-    assert!(farrier.has_object(2, &damaged), "the repository without its ref was pruned");
+    assert!(farrier.has_object(2, &damaged), "the commit of the missing ref was removed");
+    assert_eq!(bare.done(&["rev-parse", "refs/heads/main"]), damaged, "pruning writes files of refs again");
+    bare.done(&["fsck", "--strict"]);
     let restored =
         farrier.admin(Method::POST, "/api/farrier/v1/deleted/repositories/1/restore", serde_json::json!({})).await;
     assert_eq!(restored.status, 200, "{restored:?}");
@@ -202,5 +227,78 @@ async fn pushes_lose_nothing_while_the_repository_is_pruned() {
     for id in &tips {
         assert_eq!(farrier.commit_status("demo", id).await, 200, "{id}");
     }
+    farrier.bare(1).done(&["fsck", "--strict"]);
+}
+
+/// A push whose client has sent the list and the beginning of the pack.
+struct SlowPush {
+    request: PartialRequest,
+    rest: Vec<u8>,
+}
+
+impl SlowPush {
+    /// Begins to create the branch `name` of the repository `demo`. `workspaces`: how many pushes run then.
+    async fn begin(
+        farrier: &TestDaemon,
+        token: &str,
+        (name, tip): (&str, &str),
+        pack: &[u8],
+        workspaces: usize,
+    ) -> Self {
+        let list = list("report-status", &[(ZERO, tip, name)]);
+        let head = format!(
+            "POST /admin/demo.git/git-receive-pack HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+             authorization: token {token}\r\ncontent-type: application/x-git-receive-pack-request\r\n\
+             content-length: {}\r\n\r\n",
+            list.len() + pack.len()
+        );
+        // The header of the pack, without which no process starts, and no complete object.
+        let (begin, rest) = pack.split_at(16);
+        let request = PartialRequest::begin(&farrier.tcp(), [head.as_bytes(), &list, begin].concat()).await;
+        let incoming = farrier.data_dir().join("incoming");
+        eventually("the pack is being received", async || {
+            fs::read_dir(&incoming).expect("a directory").count() == workspaces
+        })
+        .await;
+        Self { request, rest: rest.to_vec() }
+    }
+
+    /// Sends the rest of the pack. Returns the response.
+    async fn finish(mut self) -> String {
+        self.request.write(&self.rest).await;
+        let (status, text) = self.request.answer().await;
+        assert_eq!(status, 200, "{text}");
+        text
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_push_looks_again_for_objects_that_were_removed_while_it_was_received() {
+    let (farrier, token) = daemon_with_retention().await;
+    let [_, lost, second] = force_pushed(&farrier, &token, "demo").await;
+    farrier.clock.advance_ms(DAY_MS);
+    eventually("the unreachable objects are recorded", async || farrier.has_cruft_pack(1)).await;
+    let work = Client::at(farrier.scratch().join("work-demo"));
+    let tip_on = |base: &str, file: &str| {
+        work.done(&["checkout", "-q", "-B", "new", base]);
+        let tip = work.commit(file, file);
+        let pack = pack_of(&work, &tip, Some(base));
+        (tip, pack)
+    };
+    let (complete, complete_pack) = tip_on(&second, "complete");
+    let (incomplete, incomplete_pack) = tip_on(&lost, "incomplete");
+    let [kept, refused] = ["refs/heads/kept", "refs/heads/refused"];
+    let first_push = SlowPush::begin(&farrier, &token, (kept, &complete), &complete_pack, 1).await;
+    let second_push = SlowPush::begin(&farrier, &token, (refused, &incomplete), &incomplete_pack, 2).await;
+    farrier.clock.advance_ms(30 * DAY_MS + 1_000);
+    eventually("the commit is removed", async || !farrier.has_object(1, &lost)).await;
+
+    let report = first_push.finish().await;
+    assert!(report.contains("unpack ok\n") && report.contains(&format!("ok {kept}\n")), "{report}");
+    let report = second_push.finish().await;
+    assert!(report.contains(&format!("ng {refused} ")), "{report}");
+    let listed = work.done(&["ls-remote", "--heads", &farrier.remote("admin/demo", &token)]);
+    assert_eq!(listed, format!("{complete}\t{kept}\n{second}\trefs/heads/main"));
+    assert!(!farrier.has_object(1, &incomplete), "a refused push stores nothing");
     farrier.bare(1).done(&["fsck", "--strict"]);
 }

@@ -297,8 +297,8 @@ async fn a_patch_is_applied_or_changes_nothing() {
         assert_eq!(refused.status, status, "{patch:?}: {}", refused.text());
     }
     assert_eq!(demo.git(&["rev-parse", "main"]), tip);
-    let index = farrier.data_dir().join("git-home/changes");
-    assert_eq!(std::fs::read_dir(index).expect("the directory").count(), 0, "no workspaces are left");
+    let incoming = farrier.data_dir().join("incoming");
+    assert_eq!(std::fs::read_dir(incoming).expect("the directory").count(), 0, "no workspaces are left");
 }
 
 #[tokio::test(flavor = "multi_thread")]

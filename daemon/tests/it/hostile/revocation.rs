@@ -171,9 +171,9 @@ async fn a_fetch_ends_when_its_token_is_deleted() {
 /// git runs. Returns the missing bytes.
 async fn begin_push(world: &World, authorization: &str, tip: &str, name: &str) -> (TcpStream, Vec<u8>) {
     let line = format!("{} {tip} refs/heads/{name}\0report-status", "0".repeat(40));
-    // A pack without objects: the commit exists already.
-    let mut pack = b"PACK\0\0\0\x02\0\0\0\0".to_vec();
-    pack.extend(hex::decode("029d08823bd8a8eab510ad6ac75c823cfd3ed31e").expect("the digest of the pack"));
+    // A pack with a file that no commit has, so that git runs. The commit exists already.
+    let mut pack = b"PACK\0\0\0\x02\0\0\0\x01\x31\x78\x01\x01\x01\0\xfe\xff\x78\0\x79\0\x79".to_vec();
+    pack.extend(hex::decode("ae3c058e7e4ac6914f0954fdf89c105ae1bde768").expect("the digest of the pack"));
     let body = [format!("{:04x}{line}0000", line.len() + 4).as_bytes(), &pack].concat();
     let head = format!(
         "POST /admin/demo/git-receive-pack HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\

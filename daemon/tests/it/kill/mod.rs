@@ -8,6 +8,7 @@ mod files;
 mod forks;
 mod jobs;
 mod orphans;
+mod pushes;
 mod repositories;
 mod world;
 

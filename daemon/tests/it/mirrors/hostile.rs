@@ -109,7 +109,7 @@ async fn a_source_that_fails_in_any_way_is_reported_and_deletes_nothing() {
     assert_eq!(synced(&farrier).await["last_error"], "");
     assert_eq!(refs(&farrier, id), format!("refs/heads/main {two}\n"));
     farrier.git(id, &["fsck", "--strict"]);
-    let leftovers = std::fs::read_dir(farrier.data_dir().join("git-home/changes")).expect("a directory").count();
+    let leftovers = std::fs::read_dir(farrier.data_dir().join("incoming")).expect("a directory").count();
     assert_eq!(leftovers, 0, "no workspace is left behind");
 }
 

@@ -66,7 +66,16 @@ impl Sequence<'_> {
             assert_eq!(send(&self.daemon.unix(), Method::GET, &path, &[], "").await.status, 404);
         }
         let git = Client::at(&directories[0]);
+        // Files of refs follow their rows before the daemon lists refs.
+        let seen = (row.state == State::Live).then(|| {
+            let remote = self.daemon.remote(&format!("admin/{}", row.name), &self.token);
+            git.done(&["ls-remote", "--refs", &remote])
+        });
         let listed = git.done(&["for-each-ref", "--format=%(refname) %(objectname)"]);
+        if let Some(seen) = seen {
+            let seen = seen.lines().filter_map(|line| line.split_once('\t')).map(|(tip, name)| format!("{name} {tip}"));
+            assert_eq!(seen.collect::<Vec<_>>(), listed.lines().collect::<Vec<_>>(), "refs of repository {id}");
+        }
         let found: BTreeMap<&str, &str> = listed.lines().filter_map(|line| line.split_once(' ')).collect();
         for (name, tips) in &row.refs {
             let tip = found.get(name.as_str()).map(|tip| (*tip).to_owned());

@@ -1,40 +1,21 @@
 //! Rules that are added while a change through the API waits for the lock of the repository.
 
-use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, time::Duration};
+use std::time::Duration;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Binary, eventually, send};
+use crate::support::{Binary, Pause, SlowGit, send};
 
 /// Time for requests to reach the lock. If it is too short, the rule refuses them earlier, with the same answer.
 const REACH_THE_LOCK: Duration = Duration::from_millis(300);
 
-/// Writes a `git` to `directory` that behaves like the installed one. While the file `hold` exists, `update-ref`
-/// creates the file `held` and waits.
-fn write_slow_git(directory: &Path) {
-    let path = std::env::var("PATH").expect("text");
-    let installed = std::env::split_paths(&path).map(|entry| entry.join("git")).find(|git| git.is_file());
-    let (git, here) = (installed.expect("git").display().to_string(), directory.display());
-    let script = format!(
-        "#!/bin/sh\n\
-         case \" $* \" in *\" update-ref \"*)\n\
-         if [ -e {here}/hold ]; then : > {here}/held; fi\n\
-         while [ -e {here}/hold ]; do sleep 0.05; done;;\n\
-         esac\n\
-         exec {git} \"$@\"\n"
-    );
-    fs::write(directory.join("git"), script).expect("a file");
-    fs::set_permissions(directory.join("git"), fs::Permissions::from_mode(0o755)).expect("a program");
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rule_that_is_added_while_a_change_waits_for_the_lock_is_respected() {
     let mut farrier = Binary::new("");
-    let directory = farrier.scratch();
-    write_slow_git(&directory);
-    farrier.env("PATH", format!("{}:{}", directory.display(), std::env::var("PATH").expect("text")));
+    // The daemon writes tag objects under the lock.
+    let git = SlowGit::install(&mut farrier, "mktag");
     farrier.start().await;
     let server = &farrier.unix();
     let ask = async |method: Method, path: &str, body: Value| {
@@ -53,7 +34,7 @@ async fn a_rule_that_is_added_while_a_change_waits_for_the_lock_is_respected() {
     }
     let file = |branch: &str| json!({ "content": STANDARD.encode("x"), "branch": branch, "message": "x" });
     let rules = async {
-        eventually("the first change holds the lock", || async { directory.join("held").exists() }).await;
+        git.held().await;
         tokio::time::sleep(REACH_THE_LOCK).await;
         let rule = json!({ "rule_name": "guarded/*", "enable_push": false });
         assert_eq!(ask(Method::POST, &demo("/branch_protections"), rule).await.status, 201);
@@ -62,16 +43,16 @@ async fn a_rule_that_is_added_while_a_change_waits_for_the_lock_is_respected() {
         assert_eq!(ask(Method::POST, &demo("/branch_protections"), rule).await.status, 201);
         let rule = json!({ "name_pattern": "v*", "whitelist_usernames": ["ann"] });
         assert_eq!(ask(Method::POST, &demo("/tag_protections"), rule).await.status, 201);
-        fs::remove_file(directory.join("hold")).expect("a file");
+        git.release();
     };
     let later = async |method: Method, path: &str, body: Value| {
-        eventually("the first change holds the lock", || async { directory.join("held").exists() }).await;
+        git.held().await;
         ask(method, &demo(path), body).await.status
     };
-    fs::write(directory.join("hold"), "").expect("a file");
-    let branches = demo("/branches");
+    git.hold(Pause::Begin);
+    let tags = demo("/tags");
     let (first, create, delete, rename, contents, unsigned, tag, release, ()) = tokio::join!(
-        ask(Method::POST, &branches, json!({ "new_branch_name": "open" })),
+        ask(Method::POST, &tags, json!({ "tag_name": "open", "target": "main", "message": "holds the lock" })),
         later(Method::POST, "/branches", json!({ "new_branch_name": "guarded/new" })),
         later(Method::DELETE, "/branches/guarded%2Fdelete", Value::Null),
         later(Method::PATCH, "/branches/guarded%2Frename", json!({ "name": "renamed" })),
@@ -91,8 +72,8 @@ async fn a_rule_that_is_added_while_a_change_waits_for_the_lock_is_respected() {
         names.sort();
         names.join(" ").replace('"', "")
     };
-    assert_eq!(names("/branches").await, "guarded/delete guarded/move guarded/rename main open signed/move");
-    assert_eq!(names("/tags").await, "");
+    assert_eq!(names("/branches").await, "guarded/delete guarded/move guarded/rename main signed/move");
+    assert_eq!(names("/tags").await, "open");
     assert_eq!(names("/releases").await, "");
     for branch in ["guarded/move", "signed/move"] {
         let missing = ask(Method::GET, &demo(&format!("/contents/file?ref={branch}")), Value::Null).await;

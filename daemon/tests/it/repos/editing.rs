@@ -38,7 +38,7 @@ async fn fields_missing_from_an_edit_keep_their_values() {
 async fn an_existing_branch_can_become_the_default_branch() {
     let farrier = TestDaemon::start().await;
     let created = farrier.create_repository(json!({ "name": "tool", "auto_init": true })).await;
-    farrier.git(&created["id"], &["branch", "feature/x"]);
+    farrier.branch("admin/tool", "feature/x").await;
     let changed =
         farrier.admin(Method::PATCH, "/api/v1/repos/admin/tool", json!({ "default_branch": "feature/x" })).await;
     assert_eq!((changed.status, &changed.json()["default_branch"]), (200, &json!("feature/x")));

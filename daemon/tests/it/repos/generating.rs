@@ -2,11 +2,11 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use farrierd::clock::Clock;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     accounts::world::World,
-    support::{GitDir, Import, git::Client, send},
+    support::{GitDir, Import, git::Client, run, send},
 };
 
 /// A daemon with the accounts `ann` and `bob`, and the template `ann/tpl` with these files.
@@ -84,8 +84,9 @@ async fn listed_files_get_the_values_of_variables_in_text_and_name() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_template_without_a_list_is_copied_with_links_and_modes() {
     let world = world(&[]).await;
-    let id = world.admin("get", "/repos/ann/tpl", Value::Null, 200).await["id"].as_i64().expect("a number");
-    let path = world.farrier.data_dir().join(format!("repositories/{id}.git"));
+    let path = world.farrier.scratch().join("tpl.git");
+    std::fs::create_dir(&path).expect("a directory");
+    run(&path, &["init", "--quiet", "--bare"], &[]);
     let import = Import::default()
         .commit("main", 1, &[], "first")
         .file("100644", "old", b"old\n")
@@ -93,7 +94,10 @@ async fn a_template_without_a_list_is_copied_with_links_and_modes() {
         .file("100755", "run.sh", b"#!/bin/sh\n")
         .file("120000", "link", b"run.sh")
         .file("100644", "binary", b"\0${YEAR}\x01");
-    GitDir { path, api: String::new() }.import(&import);
+    let template = GitDir { path: path.clone(), api: String::new() };
+    template.import(&import);
+    let token = world.farrier.token("ann", &["write:repository"]).await;
+    run(&path, &["push", "--quiet", &world.farrier.remote("ann/tpl", &token), "main"], &[]);
     let ann = header(&world, "ann").await;
     let body = json!({ "owner": "acme", "name": "copy", "git_content": true });
     let made = world.ask(&ann, "post", "/repos/ann/tpl/generate", body).await;
@@ -103,8 +107,7 @@ async fn a_template_without_a_list_is_copied_with_links_and_modes() {
     assert_eq!(std::fs::read_link(work.dir().join("link")).expect("a link").to_str(), Some("run.sh"));
     assert_eq!(work.done(&["ls-files", "-s", "run.sh"])[..6], *"100755");
     assert_eq!(std::fs::read(work.dir().join("binary")).expect("a file"), b"\0${YEAR}\x01");
-    let old = GitDir { path: world.farrier.data_dir().join(format!("repositories/{id}.git")), api: String::new() };
-    let first = old.git(&["rev-parse", "main~1"]);
+    let first = template.git(&["rev-parse", "main~1"]);
     assert!(!work.run(&["fetch", "-q", "origin", &first]).ok, "earlier commits of the template are not copied");
 }
 

@@ -70,9 +70,7 @@ async fn reset_migration(store: &Store, id: u64) {
             ..before.clone()
         };
         repositories::put(&tx, Some(&before), &row);
-        for name in refs::all(&tx, id).await?.keys() {
-            refs::set(&tx, id, name, None);
-        }
+        refs::forget_some(&tx, id, 1_000).await?;
         Ok::<_, StoreError>(())
     });
     write.await.expect("a commit");
@@ -125,7 +123,7 @@ async fn a_refused_change_of_the_default_branch_leaves_head_alone() {
     let farrier = TestDaemon::start().await;
     let created = farrier.create_repository(json!({ "name": "tool", "auto_init": true })).await;
     farrier.create_repository(json!({ "name": "taken" })).await;
-    farrier.git(&created["id"], &["branch", "other"]);
+    farrier.branch("admin/tool", "other").await;
     let both = json!({ "default_branch": "other", "name": "taken" });
     let refused = farrier.admin(Method::PATCH, "/api/v1/repos/admin/tool", both).await;
     assert_eq!(refused.status, 422, "{refused:?}");
@@ -140,7 +138,7 @@ async fn head_follows_the_row_when_the_outcome_of_the_commit_is_unknown() {
         let faults = engine.faults();
         let farrier = TestDaemon::with_engine(engine).await;
         let created = farrier.create_repository(json!({ "name": "tool", "auto_init": true })).await;
-        farrier.git(&created["id"], &["branch", "other"]);
+        farrier.branch("admin/tool", "other").await;
         let path = "/api/v1/repos/admin/tool";
         faults.lose_answers(lost, 1);
         let unknown = farrier.admin(Method::PATCH, path, json!({ "default_branch": "other" })).await;
@@ -156,7 +154,7 @@ async fn head_follows_the_row_when_the_outcome_of_the_commit_is_unknown() {
 async fn head_follows_the_row_after_a_kill_between_commit_and_write() {
     let mut farrier = TestDaemon::start().await;
     let created = farrier.create_repository(json!({ "name": "tool", "auto_init": true })).await;
-    farrier.git(&created["id"], &["branch", "other"]);
+    farrier.branch("admin/tool", "other").await;
     let id = created["id"].as_u64().expect("a number");
     farrier
         .with_store(async |store: &Store| {

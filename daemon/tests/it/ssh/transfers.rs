@@ -1,7 +1,5 @@
 //! Fetches and pushes with the real git.
 
-use std::path::Path;
-
 use farrierd::store::{Store, events};
 use http::Method;
 use serde_json::{Value, json};
@@ -179,13 +177,10 @@ async fn a_push_over_the_size_limit_is_refused_with_a_reason_and_stores_nothing(
     let err = work.refused(&["push", &client.url("admin/demo"), "main"]);
     assert!(err.contains("exceeds maximum allowed size") || err.contains("unpack"), "{err}");
     assert_eq!(work.done(&["ls-remote", &client.url("admin/demo")]), "");
-    assert_eq!(quarantines(&farrier.data_dir()), 0);
-}
-
-/// Returns the number of quarantine directories.
-fn quarantines(data: &Path) -> usize {
-    let objects = std::fs::read_dir(data.join("repositories/1.git/objects")).expect("a directory").flatten();
-    objects.filter(|entry| entry.file_name().to_string_lossy().contains("incoming")).count()
+    let incoming = std::fs::read_dir(farrier.data_dir().join("incoming")).expect("a directory");
+    assert_eq!(incoming.count(), 0, "no workspace is left behind");
+    let packs = std::fs::read_dir(farrier.data_dir().join("repositories/1.git/objects/pack"));
+    assert_eq!(packs.map_or(0, Iterator::count), 0, "nothing was installed");
 }
 
 #[tokio::test(flavor = "multi_thread")]

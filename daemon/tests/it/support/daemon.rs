@@ -357,6 +357,13 @@ impl TestDaemon {
         assert_eq!(created.status, 201, "{created:?}");
     }
 
+    /// Creates the branch `name` of `owner/repository` at its default branch.
+    pub async fn branch(&self, repository: &str, name: &str) {
+        let path = format!("/api/v1/repos/{repository}/branches");
+        let created = self.admin(Method::POST, &path, json!({ "new_branch_name": name })).await;
+        assert_eq!(created.status, 201, "{created:?}");
+    }
+
     /// Creates an access token of `user`.
     pub async fn token(&self, user: &str, scopes: &[&str]) -> String {
         let body = json!({ "name": format!("token-{}", scopes.join(",")), "scopes": scopes });

@@ -21,6 +21,7 @@ mod random;
 mod raw;
 pub mod receiver;
 pub mod runner;
+mod slow_git;
 mod source;
 mod ssh_key;
 mod waiting;
@@ -38,6 +39,7 @@ pub use self::{
     random::Random,
     raw::RawConnection,
     receiver::{ReceivedRequest, Receiver, Reply},
+    slow_git::{Pause, SlowGit},
     source::Source,
     ssh_key::ssh_key,
     waiting::{eventually, in_time},

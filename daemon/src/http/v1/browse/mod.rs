@@ -85,11 +85,12 @@ async fn browse_context_for(
     if let Some(reason) = migrations::pending(&found.repository).filter(|_| !is_read) {
         return Err(Error::Conflict { reason: reason.into() }.into());
     }
+    drop(snapshot);
     let path = found.path();
     Ok(BrowseContext {
         api: format!("{}/api/v1/repos/{path}", state.root_url),
         html: format!("{}/{path}", state.root_url),
-        browse: Browse::new(&state, found, caller.holder).with_memory(caller.memory.clone()),
+        browse: Browse::new(&state, found, caller.holder).await?.with_memory(caller.memory.clone()),
         memory: caller.memory,
         identity: caller.identity,
         state,

@@ -2,7 +2,7 @@
 //! in which variables are replaced.
 //!
 //! The objects are written to a workspace of the template, checked like those of a push, and then copied to the new
-//! repository. Nothing is written to the template.
+//! repository. The row of its branch is inserted with the row of the repository. Nothing is written to the template.
 
 use bytes::Bytes;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -22,6 +22,7 @@ use crate::{
         file_changes::{checked_path, refused},
         initial,
     },
+    store::refs,
 };
 
 /// The file of a template that lists the files in which variables are replaced.
@@ -47,7 +48,7 @@ pub(super) async fn copy(
 ) -> Result<Option<String>, Error> {
     let template = &browse.found.repository;
     let names = vec![format!("{HEADS}{}", template.default_branch)];
-    let tips = context.git.tips(template.id, names).await.map_err(Error::git("reading refs"))?;
+    let tips = refs::tips(&context.store.read().await?, template.id, &names).await?;
     let Some(tip) = tips.into_iter().next().flatten() else { return Ok(None) };
     let workspace = browse.git.workspace().await.map_err(Error::git("preparing the files"))?;
     let copied = copy_in(&workspace, context, identity, browse, new, &tip).await;
@@ -75,9 +76,6 @@ async fn copy_in(
     let commit = format!("tree {tree}\nauthor {person}\ncommitter {person}\n\nInitial commit\n");
     let commit = workspace.write_object("commit", &commit).await.map_err(Error::git("writing a commit"))?;
     workspace.publish_to(new.row.id, &commit, None).await.map_err(refused)?;
-    let branch = format!("{HEADS}{}", new.row.default_branch);
-    let update = context.git.call(new.row.id, ["update-ref"]).operands([branch, commit.clone()]);
-    update.run().await.map_err(Error::git("creating a branch"))?;
     Ok(commit)
 }
 

@@ -22,7 +22,7 @@ use crate::{
         lfs, migrations,
     },
     shares::{Holder, RequestMemory},
-    store::{Tx, hooks, ids::IdKind, owners::Owner, ref_rules, repositories},
+    store::{Tx, hooks, ids::IdKind, owners::Owner, ref_rules, refs::Ref, repositories},
 };
 
 /// Generates a repository from the template `owner`/`name`.
@@ -47,8 +47,11 @@ pub async fn generate(
     let id = new.row.id;
     let created = context.git.init_bare(id, &new.row.default_branch, new.row.sha256).await;
     created.map_err(Error::git("creating a repository"))?;
-    let browse = Browse::new(context, template, holder).with_memory(memory);
-    let content = if input.git_content { content::copy(context, identity, &browse, &new).await } else { Ok(None) };
+    let content = match Browse::new(context, template, holder).await {
+        Ok(browse) if input.git_content => content::copy(context, identity, &browse.with_memory(memory), &new).await,
+        Ok(_) => Ok(None),
+        Err(error) => Err(error),
+    };
     let created = match content {
         Ok(tip) => {
             if let Some(tip) = tip {
@@ -56,8 +59,10 @@ pub async fn generate(
                 new.row.branches = Some(1);
                 // If the size cannot be read, the next push measures it.
                 new.row.size_bytes = context.git.size_bytes(id).await.unwrap_or(0);
-                new.tips.push((format!("refs/heads/{}", new.row.default_branch), tip));
+                new.tips.push((format!("refs/heads/{}", new.row.default_branch), Ref { tip, peeled: None }));
             }
+            // It has no objects, or those of one commit, of which git copied everything that it reaches.
+            new.closed = true;
             create::insert(context, new, Some(&Actor::of(identity))).await
         }
         Err(error) => CommitOutcome::Known(Err(error)),

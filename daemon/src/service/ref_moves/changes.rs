@@ -1,56 +1,38 @@
-//! Determines which refs changed and which events follow. All functions are pure.
+//! Changes of refs, and what follows from them: events, and the repository's own fields. All functions are pure.
 
-use farrier_proto::store::{RefChange, Repository};
+use farrier_proto::store::{RefChange, RefStep, Repository};
 
 use crate::git::ref_name::{self, RefKind, TAGS};
 
 /// A change of a ref.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Change {
+pub(in crate::service) struct Change {
     /// Full name of the ref.
-    pub(super) name: String,
+    pub(in crate::service) name: String,
     /// The previous object id. `None`: the ref did not exist.
-    pub(super) before: Option<String>,
+    pub(in crate::service) before: Option<String>,
     /// The new object id. `None`: the ref was deleted.
-    pub(super) after: Option<String>,
+    pub(in crate::service) after: Option<String>,
 }
 
-/// The update of a ref that a client requested.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct RequestedUpdate {
-    /// The object id that the client expected.
-    pub(super) old: Option<String>,
-    /// The object id that the client requested.
-    pub(super) new: Option<String>,
-}
-
-/// Returns the changes of a ref between the store (`known`) and the disk (`found`).
-///
-/// If a push did what it requested but started from another id than the store's, an earlier change of the ref was not
-/// recorded. That change is returned first.
-pub(super) fn find_changes(
-    name: &str,
-    known: Option<&str>,
-    found: Option<&str>,
-    requested: Option<&RequestedUpdate>,
-) -> Vec<Change> {
-    let step = |before: Option<&str>, after: Option<&str>| Change {
-        name: name.to_owned(),
-        before: before.map(str::to_owned),
-        after: after.map(str::to_owned),
-    };
-    if known == found {
-        return Vec::new();
-    }
-    match requested.filter(|requested| requested.new.as_deref() == found && requested.old.as_deref() != found) {
-        Some(requested) if requested.old.as_deref() != known => {
-            vec![step(known, requested.old.as_deref()), step(requested.old.as_deref(), found)]
-        }
-        _ => vec![step(known, found)],
-    }
+/// Returns the change of a ref between the store (`known`) and the disk (`found`).
+pub(super) fn find_change(name: &str, known: Option<&str>, found: Option<&str>) -> Option<Change> {
+    let change = || Change { name: name.to_owned(), before: known.map(str::to_owned), after: found.map(str::to_owned) };
+    (known != found).then(change)
 }
 
 impl Change {
+    /// Returns whether the change has events, and counts as a change of the repository: only branches and tags.
+    pub(super) fn is_recorded(&self) -> bool {
+        ref_name::kind(&self.name) != RefKind::Other
+    }
+
+    /// Returns the change as it is stored. A missing id is empty.
+    pub(super) fn step(&self) -> RefStep {
+        let bytes = |id: &Option<String>| id.as_ref().and_then(|id| hex::decode(id).ok()).unwrap_or_default();
+        RefStep { name: self.name.clone(), before: bytes(&self.before), after: bytes(&self.after) }
+    }
+
     /// Returns the names of the events for this change, in order.
     pub(super) fn events(&self) -> &'static [&'static str] {
         let (before, after) = (self.before.is_some(), self.after.is_some());
@@ -150,30 +132,25 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_returned_once_and_in_order() {
-        let requested = |old: &str, new: &str| {
-            let Change { before, after, .. } = change("", old, new);
-            Some(RequestedUpdate { old: before, new: after })
-        };
-        for (known, found, requested, expected) in [
-            ("a", "a", requested("a", "b"), &[][..]),
-            ("a", "b", requested("a", "b"), &[("a", "b")]),
-            ("a", "b", None, &[("a", "b")]),
-            ("", "b", requested("", "b"), &[("", "b")]),
-            ("a", "", requested("a", ""), &[("a", "")]),
-            // An earlier change from a to b was not recorded.
-            ("a", "c", requested("b", "c"), &[("a", "b"), ("b", "c")]),
-            ("", "c", requested("b", "c"), &[("", "b"), ("b", "c")]),
-            // This push was refused, but another one succeeded.
-            ("a", "c", requested("a", "b"), &[("a", "c")]),
-            // Already recorded by another push.
-            ("c", "c", requested("b", "c"), &[]),
+    fn only_refs_that_differ_have_changed() {
+        for (known, found, expected) in [
+            ("a", "a", None),
+            ("", "", None),
+            ("a", "b", Some(("a", "b"))),
+            ("", "b", Some(("", "b"))),
+            ("a", "", Some(("a", ""))),
         ] {
             let id = |text: &'static str| Some(text).filter(|text| !text.is_empty());
-            let got = find_changes("refs/heads/x", id(known), id(found), requested.as_ref());
-            let expected: Vec<_> = expected.iter().map(|(old, new)| change("refs/heads/x", old, new)).collect();
-            assert_eq!(got, expected, "{known} {found} {requested:?}");
+            let got = find_change("refs/heads/x", id(known), id(found));
+            assert_eq!(got, expected.map(|(old, new)| change("refs/heads/x", old, new)), "{known} {found}");
         }
+    }
+
+    #[test]
+    fn a_stored_step_has_the_bytes_of_the_ids() {
+        let step = change("refs/notes/x", "", "0aff").step();
+        assert_eq!((step.name.as_str(), step.before, step.after), ("refs/notes/x", Vec::new(), vec![0x0a, 0xff]));
+        assert!(!change("refs/notes/x", "", "a").is_recorded() && change("refs/tags/x", "", "a").is_recorded());
     }
 
     #[test]

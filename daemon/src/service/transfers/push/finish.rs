@@ -1,0 +1,243 @@
+//! Completes a push whose objects were received: applies the rules to the objects, moves the pack to the repository,
+//! and moves the refs.
+
+use std::error::Error as StdError;
+
+use bytes::Bytes;
+
+use super::{
+    super::{InputError, TransferError},
+    Basis, PushRequest, basis,
+    tips::{self, Tips},
+};
+use crate::{
+    git::{
+        GitError, IncomingPack, RepositoryLock,
+        commands::Update,
+        report::{self, RefRefusal},
+    },
+    service::{
+        Context, Error,
+        ref_moves::{ATOMIC_FAILED, Allow, FAILED, MoveError, Moves, RefOutcome, move_refs, preview},
+    },
+    store::refs,
+};
+
+/// How often the objects are looked up, if others are removed meanwhile.
+const ATTEMPTS: usize = 3;
+/// Maximum number of messages for the person who pushes. The report has the reason for every ref.
+const MESSAGES_MAX: usize = 100;
+
+const DELETED: &str = "the repository was deleted";
+const ARCHIVED: &str = "the repository is archived";
+const MIRROR: &str = "the repository is a mirror";
+const OCCUPIED: &str = "it does not have the expected value, or another ref's name is in the way";
+/// The answer if the pack of a push cannot be moved to the repository.
+const NOT_STORED: &str = "the server cannot store the pack";
+
+/// The objects of a push.
+struct Objects {
+    /// `None`: the client sent none, or they are in the repository already.
+    pack: Option<IncomingPack>,
+    /// The size of the pack that was moved to the repository, in bytes.
+    grew_by: u64,
+}
+
+/// Why the refs of a push were not moved.
+enum NotMoved {
+    /// Objects were removed from the repository since those of the push were looked up.
+    Pruned,
+    /// The pack cannot be moved to the repository.
+    NotStored(GitError),
+    /// The push ends with this error.
+    Failed(TransferError),
+}
+
+impl<E: Into<TransferError>> From<E> for NotMoved {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// Returns the report of a push whose data is complete.
+pub(super) async fn finish(
+    context: &Context,
+    request: &mut PushRequest,
+    pack: Option<IncomingPack>,
+    mut found: Basis,
+) -> Result<Bytes, TransferError> {
+    let refusals = refused_by_rules(context, request, pack.as_ref()).await?;
+    if !refusals.is_empty() {
+        return Ok(report::refused(&request.commands, &refusals));
+    }
+    let mut objects = Objects { pack, grew_by: 0 };
+    for _ in 0..ATTEMPTS {
+        let tips = tips::look_up(context, request, objects.pack.as_ref(), &found).await?;
+        match apply(context, request, &mut objects, &tips, found.epoch).await {
+            Ok(outcomes) => return Ok(report_of(request, &outcomes, tips)),
+            Err(NotMoved::Pruned) => {
+                // Read before the objects are looked up again.
+                found = Basis { is_closed: false, ..basis(context, request.repository).await? };
+                if let Some(pack) = &objects.pack
+                    && let Some(problem) = pack.problem().await?
+                {
+                    return Ok(report::not_unpacked(&request.commands, &problem, false));
+                }
+            }
+            Err(NotMoved::NotStored(error)) => {
+                let repository = request.repository;
+                tracing::error!(repository, error = &error as &dyn StdError, "the pack of a push was not stored");
+                return Ok(report::not_unpacked(&request.commands, NOT_STORED, false));
+            }
+            Err(NotMoved::Failed(error)) => return Err(error),
+        }
+    }
+    Err(Error::Busy.into())
+}
+
+/// Returns the updates that the rules refuse because of their objects.
+async fn refused_by_rules(
+    context: &Context,
+    request: &PushRequest,
+    pack: Option<&IncomingPack>,
+) -> Result<Vec<RefRefusal>, TransferError> {
+    if !request.checked.needs_objects() {
+        return Ok(Vec::new());
+    }
+    let checked = request.checked.clone();
+    if let Some(pack) = pack {
+        return Ok(checked.with_objects(context, request.holder, pack.workspace()).await?);
+    }
+    let workspace = context.git.reader(request.repository).for_holder(request.holder).workspace().await?;
+    let refusals = checked.with_objects(context, request.holder, &workspace).await;
+    workspace.remove().await;
+    Ok(refusals?)
+}
+
+/// Moves the refs under the lock of the repository. Returns the outcome of each update.
+async fn apply(
+    context: &Context,
+    request: &mut PushRequest,
+    objects: &mut Objects,
+    tips: &Tips,
+    epoch: u64,
+) -> Result<Vec<RefOutcome>, NotMoved> {
+    let is_atomic = request.commands.has("atomic");
+    let mut outcomes = tips.refused.clone();
+    if is_atomic && outcomes.iter().any(Option::is_some) {
+        return Ok(outcomes.into_iter().map(|outcome| outcome.unwrap_or(RefOutcome::Refused(ATOMIC_FAILED))).collect());
+    }
+    let lock = context.git.lock(request.repository).await;
+    if !request.access.holds().await {
+        return Err(InputError::Revoked.into());
+    }
+    if objects.pack.is_some() {
+        decide_whether_to_store(context, request, objects, (&mut outcomes[..], epoch), &lock).await?;
+    }
+    let open: Vec<usize> = (0..outcomes.len()).filter(|number| outcomes[*number].is_none()).collect();
+    if !open.is_empty() {
+        let updates: Vec<Update> = open.iter().map(|number| request.commands.updates[*number].clone()).collect();
+        let moved = move_open(context, request, objects.grew_by, &updates, (tips, epoch), &lock).await?;
+        for (number, outcome) in open.into_iter().zip(moved) {
+            outcomes[number] = Some(outcome);
+        }
+    }
+    drop(lock);
+    Ok(outcomes.into_iter().map(|outcome| outcome.unwrap_or(RefOutcome::Refused(FAILED))).collect())
+}
+
+/// Moves the pack to the repository if an update that may need it can be applied. Otherwise sets the outcomes of these
+/// updates, and the repository gets nothing of the push.
+///
+/// `epoch`: the `prune_epoch` when the objects were looked up. If it has changed, objects that the pack names may have
+/// been removed, and the pack is not moved: a closed repository must not get an object that names a missing one.
+async fn decide_whether_to_store(
+    context: &Context,
+    request: &PushRequest,
+    objects: &mut Objects,
+    (outcomes, epoch): (&mut [Option<RefOutcome>], u64),
+    _lock: &RepositoryLock,
+) -> Result<(), NotMoved> {
+    let is_atomic = request.commands.has("atomic");
+    let updates = &request.commands.updates;
+    let expected = preview(context, request.repository, updates, is_atomic).await?;
+    let may_need_it = |number: usize| !updates[number].deletes();
+    let is_moved = |number: usize| expected.get(number) == Some(&RefOutcome::Moved);
+    if (0..outcomes.len()).any(|number| outcomes[number].is_none() && may_need_it(number) && is_moved(number)) {
+        let version = refs::version(&context.store.read().await.map_err(Error::from)?, request.repository).await;
+        match version.map_err(Error::from)? {
+            // The repository was deleted, which [`move_refs`] reports.
+            None => return Ok(()),
+            Some(version) if version.prune_epoch != epoch => return Err(NotMoved::Pruned),
+            Some(_) => {}
+        }
+        if let Some(pack) = objects.pack.take() {
+            objects.grew_by = pack.install(request.repository).await.map_err(NotMoved::NotStored)?;
+        }
+        return Ok(());
+    }
+    for (number, expected) in expected.iter().enumerate() {
+        if outcomes[number].is_none() && (is_atomic || may_need_it(number)) {
+            outcomes[number] = Some(*expected);
+        }
+    }
+    Ok(())
+}
+
+/// Moves the refs of the updates that have no outcome yet.
+async fn move_open(
+    context: &Context,
+    request: &PushRequest,
+    grew_by: u64,
+    updates: &[Update],
+    (tips, epoch): (&Tips, u64),
+    lock: &RepositoryLock,
+) -> Result<Vec<RefOutcome>, NotMoved> {
+    let moves = Moves {
+        repository: request.repository,
+        pusher: &request.pusher,
+        updates,
+        atomic: request.commands.has("atomic"),
+        allowed: &Allow::Rules { changer: request.changer, passed: request.checked.clone() },
+        epoch,
+        peeled: &tips.peeled,
+        grew_by,
+        entry: None,
+        mirror_depth: request.mirror_depth,
+    };
+    let refused = |reason| Ok(vec![RefOutcome::Refused(reason); updates.len()]);
+    match move_refs(context, &moves, lock).await {
+        Ok(outcomes) => Ok(outcomes),
+        Err(MoveError::Pruned) => Err(NotMoved::Pruned),
+        Err(MoveError::Gone) => refused(DELETED),
+        Err(MoveError::Service(Error::Archived)) => refused(ARCHIVED),
+        Err(MoveError::Service(Error::Mirror)) => refused(MIRROR),
+        Err(MoveError::Protected) => Err(InputError::Protected.into()),
+        Err(MoveError::Service(error)) => Err(error.into()),
+        Err(MoveError::Unknown(error)) => {
+            let repository = request.repository;
+            tracing::error!(repository, error = &error as &dyn StdError, "it is not known whether a push was recorded");
+            Err(TransferError::NotRecorded.into())
+        }
+    }
+}
+
+/// Returns the report, with a message for each ref whose reason needs an explanation.
+fn report_of(request: &PushRequest, outcomes: &[RefOutcome], tips: Tips) -> Bytes {
+    let Tips { refused, mut messages, .. } = tips;
+    for ((update, outcome), refused) in request.commands.updates.iter().zip(outcomes).zip(&refused) {
+        match outcome {
+            RefOutcome::Absent => messages.push("warning: deleting a non-existent ref".to_owned()),
+            RefOutcome::Refused(FAILED) if refused.is_none() => {
+                messages.push(format!("error: cannot update ref '{}': {OCCUPIED}", update.name));
+            }
+            RefOutcome::Moved | RefOutcome::Refused(_) => {}
+        }
+    }
+    messages.truncate(MESSAGES_MAX);
+    let reasons = outcomes.iter().map(|outcome| match outcome {
+        RefOutcome::Moved | RefOutcome::Absent => None,
+        RefOutcome::Refused(reason) => Some(*reason),
+    });
+    report::ended(&request.commands, &reasons.collect::<Vec<_>>(), messages)
+}

@@ -1,0 +1,114 @@
+//! Keys of the refs of repositories.
+
+use super::Builder;
+use crate::store::engine::{Key, Range};
+
+/// The byte after the repository in keys of `g`: its version.
+const VERSION: u8 = b'v';
+/// The value of a ref.
+const REF: u8 = b'r';
+/// A change that led to a version.
+const CHANGE: u8 = b'l';
+
+/// Returns the prefix of `g/<rid>/`: everything about the refs of a repository.
+pub fn repository_refs(repository: u64) -> Key {
+    Builder::new("g").id(repository).build()
+}
+
+/// `g/<rid>/v`: the version of a repository.
+pub fn repository_version(repository: u64) -> Key {
+    Builder::new("g").id(repository).raw(&[VERSION]).build()
+}
+
+/// `g/<rid>/r/<ref>`: the value of a ref.
+pub fn stored_ref(repository: u64, name: &str) -> Key {
+    Builder::new("g").id(repository).raw(&[REF]).exact(name).build()
+}
+
+/// Returns the prefix of the refs of a repository whose names begin with `prefix`.
+pub fn stored_refs(repository: u64, prefix: &str) -> Key {
+    Builder::new("g").id(repository).raw(&[REF]).raw(prefix.as_bytes()).build()
+}
+
+/// Returns the ref name in a key of [`stored_ref`].
+pub fn stored_ref_name(key: &[u8]) -> Option<&str> {
+    let name = key.get(stored_refs(0, "").len()..)?.strip_suffix(&[0])?;
+    std::str::from_utf8(name).ok()
+}
+
+/// `g/<rid>/l/<version>`: the change that led to a version.
+pub fn ref_change(repository: u64, version: u64) -> Key {
+    Builder::new("g").id(repository).raw(&[CHANGE]).id(version).build()
+}
+
+/// Returns the changes that led to versions after `version`.
+pub fn ref_changes_after(repository: u64, version: u64) -> Range {
+    Range::prefix(Builder::new("g").id(repository).raw(&[CHANGE]).build()).after(&ref_change(repository, version))
+}
+
+/// `rf/<rid>/<ref>`: the value of a ref in stores up to format level 3.
+pub fn ref_tip(repository: u64, name: &str) -> Key {
+    Builder::new("rf").id(repository).exact(name).build()
+}
+
+/// Returns the prefix of `rf/`: the refs of all repositories in stores up to format level 3.
+pub fn ref_tips() -> Key {
+    Builder::new("rf").build()
+}
+
+/// Returns the ref name in a key of `rf/`.
+pub fn ref_tip_name(key: &[u8]) -> Option<&str> {
+    let name = key.get(ref_tips().len() + size_of::<u64>()..)?.strip_suffix(&[0])?;
+    std::str::from_utf8(name).ok()
+}
+
+/// `m/ref-rows`: exists when no value of a ref is left under `rf/`.
+pub fn ref_rows() -> Key {
+    Builder::new("m").raw(b"ref-rows").build()
+}
+
+/// `gp/<rid>/<push>`: a push whose result a release with format level 3 did not record.
+pub fn push_mark(repository: u64, push: u64) -> Key {
+    Builder::new("gp").id(repository).id(push).build()
+}
+
+/// Returns the prefix of `gp/`.
+pub fn push_marks() -> Key {
+    Builder::new("gp").build()
+}
+
+/// `gh/<rid>`: a repository whose `HEAD` must be set to its default branch.
+pub fn head_mark(repository: u64) -> Key {
+    Builder::new("gh").id(repository).build()
+}
+
+/// Returns the prefix of `gh/`.
+pub fn head_marks() -> Key {
+    Builder::new("gh").build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::engine::KEY_MAX_BYTES;
+
+    #[test]
+    fn refs_sort_by_name_and_the_longest_name_fits() {
+        let names = ["a", "a-b", "a.b", "a/b", "ab"];
+        let keys = names.map(|name| stored_ref(7, name));
+        assert!(keys.is_sorted());
+        assert_eq!(keys.each_ref().map(|key| stored_ref_name(key)), names.map(Some));
+        assert!(keys[3].starts_with(&stored_refs(7, "a/")) && !keys[1].starts_with(&stored_refs(7, "a/")));
+        assert!(stored_ref(u64::MAX, &"x".repeat(400)).len() <= KEY_MAX_BYTES);
+        assert_eq!(ref_tip_name(&ref_tip(3, "refs/heads/x")), Some("refs/heads/x"));
+    }
+
+    #[test]
+    fn a_range_of_changes_begins_after_a_version_and_ends_before_the_refs() {
+        let after = ref_changes_after(7, 3);
+        assert!(after.contains(&ref_change(7, 4)) && after.contains(&ref_change(7, u64::MAX)));
+        for outside in [ref_change(7, 3), stored_ref(7, "a"), repository_version(7), ref_change(8, 4)] {
+            assert!(!after.contains(&outside));
+        }
+    }
+}
