@@ -23,6 +23,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -45,6 +46,9 @@ use crate::{
 
 /// Part of the disk that answers leave free: one of this many.
 const DISK_RESERVE_SHARE: u64 = 20;
+/// Time in which git may end after the last reader has left. Clients disconnect as soon as they have the last packet,
+/// which is often before git exits. Such an answer is complete, and kept.
+const EXIT_GRACE: Duration = Duration::from_secs(1);
 
 /// The stored answers to fetches.
 #[derive(Debug)]
@@ -269,10 +273,11 @@ impl AnswerWriter {
         self.answer.append_to_ring(bytes).await
     }
 
-    /// Waits until no request reads the answer. No request finds it afterwards.
+    /// Waits until no request has read the answer for a second (`EXIT_GRACE`). No request finds it afterwards.
     pub async fn abandoned(&self) {
         loop {
             self.answer.without_readers().await;
+            tokio::time::sleep(EXIT_GRACE).await;
             let mut lookup = self.cache.lookup();
             // Requests begin to read under this lock.
             if !self.answer.has_readers() {

@@ -113,8 +113,8 @@ async fn a_failed_answer_reaches_all_its_readers_and_is_found_by_no_other() {
     assert_eq!(cache.usage().bytes, 0);
 }
 
-#[tokio::test]
-async fn a_writer_is_abandoned_only_when_all_readers_have_left() {
+#[tokio::test(start_paused = true)]
+async fn a_writer_is_abandoned_some_time_after_all_readers_have_left() {
     let dir = tempfile::tempdir().expect("a directory");
     let cache = cache(dir.path(), 1 << 20, 1 << 20);
     let (writer, first) = begin(&cache, 1).await;
@@ -122,6 +122,10 @@ async fn a_writer_is_abandoned_only_when_all_readers_have_left() {
     drop(first);
     assert!(tokio::time::timeout(Duration::from_millis(20), writer.abandoned()).await.is_err());
     drop(joined);
+    assert!(tokio::time::timeout(EXIT_GRACE / 2, writer.abandoned()).await.is_err(), "git may be about to exit");
+    let late = join(&cache, 1);
+    assert!(tokio::time::timeout(2 * EXIT_GRACE, writer.abandoned()).await.is_err(), "a reader came meanwhile");
+    drop(late);
     writer.abandoned().await;
     assert!(matches!(cache.share(origin(1), SHAPE), Some(SharedFetch::Write(..))), "no request finds it");
 }
