@@ -240,6 +240,17 @@ pub fn begin<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> im
     }
 }
 
+/// Runs blocking `work` for a `Drop`: on a separate thread if a task of the daemon drops the value, so that other tasks
+/// do not wait, otherwise at once. The shutdown waits for it.
+pub fn from_drop(work: impl FnOnce() + Send + 'static) {
+    // Also the end of the runtime drops values, and cannot start work.
+    if BLOCKING.try_with(|_| ()).is_ok() && Handle::try_current().is_ok() {
+        drop(begin(work));
+    } else {
+        work();
+    }
+}
+
 /// Starts a dedicated thread for long-lived blocking work, such as a storage engine's writer.
 pub fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<std::thread::JoinHandle<()>> {
     #[expect(clippy::disallowed_methods, reason = "the only module that spawns")]
@@ -365,5 +376,25 @@ mod tests {
         tasks.stop().cancel();
         tasks.supervise(GRACE).await.expect("in time");
         end.try_recv().expect("the work has ended");
+    }
+
+    #[tokio::test]
+    async fn the_shutdown_waits_for_work_of_a_dropped_value_which_runs_on_another_thread() {
+        struct Value(std::sync::mpsc::Sender<std::thread::ThreadId>);
+        impl Drop for Value {
+            fn drop(&mut self) {
+                let sender = self.0.clone();
+                from_drop(move || sender.send(std::thread::current().id()).expect("the test waits"));
+            }
+        }
+        let (sender, threads) = std::sync::mpsc::channel();
+        let (here, tasks) = (std::thread::current().id(), Tasks::default());
+        drop(Value(sender.clone()));
+        assert_eq!(threads.try_recv().expect("it has run"), here, "not in a task of a daemon");
+        let value = Value(sender);
+        tasks.short(async move { drop(value) });
+        tasks.stop().cancel();
+        tasks.supervise(GRACE).await.expect("in time");
+        assert_ne!(threads.try_recv().expect("it has run"), here);
     }
 }

@@ -150,9 +150,9 @@ impl Copies {
             self.known.set(repository, on_disk);
             return Ok(on_disk);
         }
-        let names = match changes::since(&snapshot, repository, on_disk).await? {
-            CatchUp::Steps { names, .. } if names.len() <= STEPS_MAX => names,
-            CatchUp::Steps { .. } | CatchUp::Everything { .. } => {
+        let names = match changes::since(&snapshot, repository, on_disk, STEPS_MAX).await? {
+            CatchUp::Steps { names, .. } => names,
+            CatchUp::Everything { .. } => {
                 return self.write_all(repository, row.version, snapshot, guard, lock).await;
             }
         };
@@ -287,9 +287,8 @@ impl Copies {
 
 /// Returns whether the disk is full or read-only.
 fn is_unwritable(error: &GitError) -> bool {
-    use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
-    let GitError::Io { source, .. } = error else { return false };
-    matches!(source.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem)
+    let is_read_only = |source: &io::Error| source.kind() == io::ErrorKind::ReadOnlyFilesystem;
+    error.is_full_disk() || matches!(error, GitError::Io { source, .. } if is_read_only(source))
 }
 
 /// Returns the file for a ref and its row.

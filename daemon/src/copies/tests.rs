@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::{
-    config::GitConfig,
+    git::tests::{commits_and_tag, git},
     store::{Tx, engine::MemoryEngine},
 };
 
@@ -30,15 +30,11 @@ impl World {
     /// Creates a repository with the branch `main`.
     async fn new() -> Self {
         let dir = tempfile::tempdir().expect("a directory");
-        let git = Git::open(dir.path(), &config()).expect("directories");
+        let git = git(dir.path());
         git.init_bare(REPOSITORY, "main", false).await.expect("created");
-        let tree = object(&git, "tree", String::new()).await;
-        let text = |name: &str| format!("tree {tree}\nauthor a <a@b> 1 +0000\ncommitter a <a@b> 1 +0000\n\n{name}\n");
+        let ([one, two], tag) = commits_and_tag(&git, REPOSITORY).await;
         let plain = |tip| Ref { tip, peeled: None };
-        let one = object(&git, "commit", text("one")).await;
-        let two = object(&git, "commit", text("two")).await;
-        let tag = format!("object {one}\ntype commit\ntag v1\ntagger a <a@b> 1 +0000\n\nv1\n");
-        let tag = Ref { tip: object(&git, "tag", tag).await, peeled: Some(one.clone()) };
+        let tag = Ref { tip: tag, peeled: Some(one.clone()) };
         let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store");
         let main = [("refs/heads/main".to_owned(), plain(one.clone()))];
         let create = async |tx: Tx| {
@@ -53,7 +49,7 @@ impl World {
 
     /// Drops the state in memory, like a restart of the daemon.
     fn restart(&mut self) {
-        self.git = Git::open(self.dir.path(), &config()).expect("directories");
+        self.git = git(self.dir.path());
         self.copies = Copies::new(self.store.clone(), self.git.clone());
     }
 
@@ -116,25 +112,6 @@ impl World {
             assert_eq!(String::from_utf8_lossy(&output.stdout), shown);
         }
     }
-}
-
-fn config() -> GitConfig {
-    GitConfig {
-        max_processes: 4,
-        max_archives: 2,
-        timeout: Duration::from_secs(60),
-        max_push_bytes: 1 << 20,
-        prune_after_days: 0,
-        cache_max_bytes: 0,
-        cache_max_answer_bytes: 0,
-        bundle_min_bytes: 0,
-        bundle_max_bytes: 0,
-    }
-}
-
-async fn object(git: &Git, kind: &str, text: String) -> String {
-    let id = git.run(REPOSITORY, ["hash-object", "-w", "--stdin", "-t", kind], text).await.expect("an object");
-    String::from_utf8_lossy(&id.stdout).trim().to_owned()
 }
 
 #[tokio::test]

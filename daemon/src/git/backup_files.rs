@@ -18,6 +18,7 @@ use super::{
     Git, GitError, RepositoryLock,
     copy_file::COPY_FILE,
     fork::{ALTERNATES, is_unfinished},
+    packed_refs,
     repository::NEW,
 };
 use crate::tasks;
@@ -30,14 +31,8 @@ const INFO: &str = "info";
 const LOCK: &str = ".lock";
 /// Directory of files that git derives from the objects, such as the commit graph. Git creates them again.
 const DERIVED: &str = "info";
-/// File of the refs without a file of their own.
-const PACKED_REFS: &str = "packed-refs";
-/// The next content of [`PACKED_REFS`].
-const NEW_PACKED_REFS: &str = "packed-refs.new";
-/// The first line of a complete file of refs.
-const PACKED_REFS_HEADER: &str = "# pack-refs with: peeled fully-peeled sorted \n";
 /// The files and the directory with `HEAD` and the refs of a repository.
-const REFS: [&str; 3] = ["HEAD", PACKED_REFS, "refs"];
+const REFS: [&str; 3] = ["HEAD", packed_refs::FILE, "refs"];
 /// Starts of the names of indexes over several packs. Git creates them again.
 const MULTI_PACK_INDEX: &str = "multi-pack-index";
 
@@ -78,15 +73,12 @@ pub fn files_of_refs(
     default_branch: &str,
     refs: impl IntoIterator<Item = (String, String, Option<String>)>,
 ) -> [RepositoryFile; 2] {
-    let mut packed = PACKED_REFS_HEADER.to_owned();
+    let mut packed = packed_refs::HEADER.to_owned();
     for (name, id, peeled) in refs {
-        packed.extend([id.as_str(), " ", name.as_str(), "\n"]);
-        if let Some(peeled) = peeled {
-            packed.extend(["^", peeled.as_str(), "\n"]);
-        }
+        packed.push_str(&packed_refs::lines(&name, &id, peeled.as_deref()));
     }
     let head = format!("ref: refs/heads/{default_branch}\n");
-    [("HEAD", head), (PACKED_REFS, packed)]
+    [("HEAD", head), (packed_refs::FILE, packed)]
         .map(|(path, text)| RepositoryFile { path: path.into(), content: Some(text.into_bytes()) })
 }
 
@@ -96,7 +88,7 @@ pub fn tips_in(files: &[RepositoryFile]) -> BTreeMap<String, String> {
     let is_recorded = |name: &str| name.starts_with("refs/heads/") || name.starts_with("refs/tags/");
     let mut tips = BTreeMap::new();
     let contents = || files.iter().filter_map(|file| Some((file.path.to_str()?, file.content.as_deref()?)));
-    for (_, content) in contents().filter(|(path, _)| *path == PACKED_REFS) {
+    for (_, content) in contents().filter(|(path, _)| *path == packed_refs::FILE) {
         let text = String::from_utf8_lossy(content);
         // Lines with `#` describe the file, and lines with `^` the object of the tag before.
         let lines = text.lines().filter(|line| !line.starts_with(['#', '^']));
@@ -127,7 +119,7 @@ fn add_files(root: &Path, below: &Path, with_refs: bool, files: &mut Vec<Reposit
             text.ends_with(LOCK) || (below == Path::new(INFO) && text.starts_with(NEW))
         };
         let is_ref = below == Path::new("") && REFS.contains(&&*text);
-        let is_of_directory = below == Path::new("") && [COPY_FILE, NEW_PACKED_REFS].contains(&&*text);
+        let is_of_directory = below == Path::new("") && [COPY_FILE, packed_refs::NEW].contains(&&*text);
         if is_left_out || is_of_directory || (is_ref && !with_refs) {
             continue;
         }
@@ -185,7 +177,7 @@ mod tests {
         assert_eq!((head.path.to_str(), text(&head).as_str()), (Some("HEAD"), "ref: refs/heads/main\n"));
         let lines = "1a refs/heads/main\n2b refs/tags/v1\n^1a\n";
         assert_eq!(packed.path.to_str(), Some("packed-refs"));
-        assert_eq!(text(&packed), format!("{PACKED_REFS_HEADER}{lines}"));
+        assert_eq!(text(&packed), format!("{}{lines}", packed_refs::HEADER));
         let tips: Vec<(String, String)> = tips_in(&[head, packed]).into_iter().collect();
         let tip = |name: &str, id: &str| (name.to_owned(), id.to_owned());
         assert_eq!(tips, [tip("refs/heads/main", "1a"), tip("refs/tags/v1", "2b")]);

@@ -10,7 +10,7 @@ use super::{
     objects::{ObjectId, ObjectKind, ReadError},
     read::{commit::CommitObject, objects},
 };
-use crate::tasks;
+use crate::{shares::Holder, tasks};
 
 /// Limit of the list of changed files, in bytes.
 const PATHS_MAX_BYTES: usize = 32 << 20;
@@ -86,9 +86,9 @@ impl Git {
         Ok(kinds.collect())
     }
 
-    /// Returns for each tag object among `ids` the id of the object to which it leads, through other tags. Other
-    /// objects, and ids that neither the repository nor `pack` has, are left out. A tag whose target is missing is an
-    /// error.
+    /// Returns the id of the object to which the tag object `id` leads, through other tags. `None`: it is another
+    /// object, or neither the repository nor `pack` has it. A tag whose target is missing is an error. If the daemon
+    /// cannot read the objects itself, a missing `id` is an error as well.
     pub async fn peeled(
         &self,
         repository: u64,
@@ -98,7 +98,7 @@ impl Git {
         Ok(self.all_peeled(repository, pack, &[id.to_owned()]).await?.into_values().next())
     }
 
-    /// Like [`Git::peeled`], by id for each tag object among `ids`.
+    /// Like [`Git::peeled`], for several ids. Returns the targets by the ids of the tag objects.
     pub async fn all_peeled(
         &self,
         repository: u64,
@@ -155,17 +155,20 @@ impl Git {
 
     /// Returns whether the repository and `pack` have every object that `tips` reach, apart from what the refs of the
     /// repository reach. Needed only for repositories that are not closed: in a closed repository, the check of the
-    /// pack is sufficient.
+    /// pack is sufficient. The process, which may take long, counts to the share of `caller`; `None`: it belongs to the
+    /// daemon, or the lock of the repository is held, and nobody should wait for a share meanwhile.
     pub async fn is_connected(
         &self,
         repository: u64,
         pack: Option<&IncomingPack>,
         tips: &[String],
+        caller: Option<Holder>,
     ) -> Result<bool, GitError> {
         let ids: String = tips.iter().filter_map(|id| ObjectId::parse(id)).map(|id| id.hex() + "\n").collect();
         // As git checks a push: the ids are read before `--not` turns the meaning of the refs.
         let list = ["rev-list", "--objects", "--stdin", "--not", "--all", "--quiet"];
-        match self.call_with(repository, pack, list).stdin(ids).timeout(CONNECTED_MAX).run().await {
+        let call = self.call_with(repository, pack, list).stdin(ids).timeout(CONNECTED_MAX);
+        match call.caller(caller).run().await {
             Ok(_) => Ok(true),
             Err(GitError::Failed { status: Some(status), stderr, .. }) => {
                 tracing::info!(repository, status, stderr, "a push names objects that are missing");

@@ -74,6 +74,12 @@ impl GitError {
         }
     }
 
+    /// Returns whether a file could not be written because the disk is full, or the quota of the user of the daemon.
+    pub fn is_full_disk(&self) -> bool {
+        use io::ErrorKind::{QuotaExceeded, StorageFull};
+        matches!(self, Self::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded))
+    }
+
     /// Converts an error of reading git's output.
     pub fn from_output(source: io::Error) -> Self {
         Self::Io { doing: "reading its output", source }

@@ -22,6 +22,9 @@ const UNFINISHED: [&str; 4] = ["tmp_", ".tmp-", "bitmap-ref-tips_", "incoming-"]
 /// Ends of the names of files that a process removes when it ends: locks, and marks of packs that must not be repacked.
 /// Nothing would remove them from the fork.
 const OF_PROCESSES: [&str; 2] = [".lock", ".keep"];
+/// Ends of the names of packs and of their indexes.
+const PACK: &str = ".pack";
+const INDEX: &str = ".idx";
 /// The file that makes a repository use the objects of another one.
 pub(super) const ALTERNATES: &str = "alternates";
 
@@ -76,7 +79,8 @@ pub(super) fn is_unfinished(name: &str) -> bool {
     UNFINISHED.iter().any(|start| name.starts_with(start)) || OF_PROCESSES.iter().any(|end| name.ends_with(end))
 }
 
-/// Creates hard links to all files below `from` in `to`, and syncs the directories.
+/// Creates hard links to all files below `from` in `to`, and syncs the directories. Packs without an index, and indexes
+/// without a pack, are left out: git ignores them.
 fn link_all(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
@@ -93,7 +97,15 @@ fn link_all(from: &Path, to: &Path) -> io::Result<()> {
         if entry.file_type()?.is_dir() {
             fs::create_dir_all(&target)?;
             link_all(&entry.path(), &target)?;
-        } else {
+        } else if text.ends_with(PACK) {
+            // A pack of a change may be moved here meanwhile, after its index. Then only the pack may be listed, and
+            // some versions of git cannot repack a repository with a pack that has no index.
+            let index = entry.path().with_extension("idx");
+            if index.try_exists()? {
+                link(&index, &target.with_extension("idx"))?;
+                link(&entry.path(), &target)?;
+            }
+        } else if !text.ends_with(INDEX) {
             link(&entry.path(), &target)?;
         }
     }
@@ -122,23 +134,27 @@ mod tests {
     fn complete_files_are_linked_and_others_are_left_out() {
         let dir = tempfile::tempdir().expect("a directory");
         let (from, to) = (dir.path().join("from"), dir.path().join("to"));
-        for path in ["pack/pack-1.pack", "pack/pack-1.keep", "ab/cd", "pack/tmp_pack_x", "tmp_objdir-incoming-x/ab/cd"]
-        {
+        let complete = ["pack/pack-1.pack", "pack/pack-1.idx", "ab/cd"];
+        let incomplete = ["pack/pack-1.keep", "pack/tmp_pack_x", "pack/pack-2.pack", "pack/pack-3.idx"];
+        for path in complete.iter().chain(&incomplete).chain(&["tmp_objdir-incoming-x/ab/cd"]) {
             let path = from.join(path);
             fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
             fs::write(path, "x").expect("a file");
         }
         fs::create_dir(&to).expect("a directory");
         link_all(&from, &to).expect("links");
-        for path in ["pack/pack-1.pack", "ab/cd"] {
+        for path in complete {
             let inode = |root: &Path| root.join(path).metadata().expect("a file").ino();
             assert_eq!(inode(&from), inode(&to), "{path}");
         }
-        for path in ["pack/pack-1.keep", "pack/tmp_pack_x", "tmp_objdir-incoming-x"] {
+        for path in incomplete.into_iter().chain(["tmp_objdir-incoming-x"]) {
             assert!(!to.join(path).exists(), "{path}");
         }
         fs::create_dir(from.join("info")).expect("a directory");
         fs::write(from.join("info/alternates"), "/elsewhere\n").expect("a file");
-        assert!(link_all(&from, &dir.path().join("to")).is_err(), "a source that uses another repository");
+        let other = dir.path().join("other");
+        fs::create_dir(&other).expect("a directory");
+        let error = link_all(&from, &other).expect_err("a source that uses another repository");
+        assert!(error.to_string().contains("the objects of another repository"), "{error}");
     }
 }

@@ -5,9 +5,11 @@ use std::{collections::BTreeMap, fs, io, path::PathBuf, time::Duration};
 
 use bytes::Bytes;
 
-use super::{Git, GitError, ref_name::is_internal, repository, upkeep};
+use super::{Git, GitError, TipKind, ref_name::is_internal, repository, upkeep};
 use crate::{set_aside::SetAside, tasks};
 
+/// Number of objects to look up at a time.
+const OBJECTS_AT_ONCE: usize = 10_000;
 /// Time limit of `git fsck`, which takes long for large repositories.
 const FSCK_TIMEOUT: Duration = Duration::from_secs(6 * 3_600);
 /// Limit of a list of all refs, bytes: more than a million refs.
@@ -97,9 +99,30 @@ impl Git {
         Ok(listed.stdout)
     }
 
-    /// Like [`Git::peeled`], for the tip of a ref that exists already. Also `None` if the tag is damaged or lacks its
-    /// target: git lists such a ref like a ref without a tag object, and the ref must not be lost because of that.
-    pub async fn peeled_tip(&self, repository: u64, id: &str) -> Result<Option<String>, GitError> {
+    /// Like [`Git::all_peeled`], for tips of refs that exist already and may be any objects. Tags that are damaged or
+    /// lack their target are left out: git lists such a ref like a ref without a tag object, and the ref must not be
+    /// lost because of that.
+    pub async fn peeled_tips(&self, repository: u64, ids: &[String]) -> Result<BTreeMap<String, String>, GitError> {
+        let mut peeled = BTreeMap::new();
+        for ids in ids.chunks(OBJECTS_AT_ONCE) {
+            let kinds = self.kinds(repository, None, ids).await?;
+            let tags = ids.iter().zip(kinds).filter(|(_, kind)| *kind == Some(TipKind::Tag));
+            let tags: Vec<String> = tags.map(|(id, _)| id.clone()).collect();
+            match self.all_peeled(repository, None, &tags).await {
+                Err(GitError::Failed { status: Some(_), .. }) => {
+                    for tag in tags {
+                        if let Some(target) = self.peeled_tip(repository, &tag).await? {
+                            peeled.insert(tag, target);
+                        }
+                    }
+                }
+                found => peeled.extend(found?),
+            }
+        }
+        Ok(peeled)
+    }
+
+    async fn peeled_tip(&self, repository: u64, id: &str) -> Result<Option<String>, GitError> {
         match self.peeled(repository, None, id).await {
             Err(GitError::Failed { status: Some(_), stderr, .. }) => {
                 tracing::warn!(repository, id, stderr, "a tag is damaged, or the object that it names is missing");

@@ -22,6 +22,7 @@ mod lfs_pointers;
 mod mirror;
 mod objects;
 mod orphans;
+mod packed_refs;
 pub mod pkt;
 mod process;
 mod prune;
@@ -347,4 +348,4 @@ fn find_program(path: Option<&std::ffi::OsStr>) -> Option<PathBuf> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

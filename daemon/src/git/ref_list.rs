@@ -15,6 +15,7 @@ use std::{
 use super::{
     Git, GitError,
     objects::open_regular,
+    packed_refs,
     ref_name::{HEADS, TAGS, is_hidden, is_object_id, is_valid},
 };
 use crate::{
@@ -114,7 +115,7 @@ fn read(directory: &Path, memory: &RequestMemory) -> io::Result<Option<RefList>>
     if !read_loose::<io::Error>(directory, &mut "refs".to_owned(), 0, &mut tips, &mut count)? {
         return Ok(None);
     }
-    let packed = match open_regular(&directory.join("packed-refs")) {
+    let packed = match open_regular(&directory.join(packed_refs::FILE)) {
         Ok(Some(file)) if file.metadata()?.len() > PACKED_MAX_BYTES => return Ok(None),
         Ok(Some(file)) => {
             let bytes = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);

@@ -12,14 +12,14 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::{Git, GitError, RepositoryLock, copy_file::COPY_LOCK};
+use super::{Git, GitError, RepositoryLock, copy_file::COPY_LOCK, packed_refs};
 use crate::tasks;
 
 /// Lock files outside `refs`, relative to the repository.
 pub(super) const LOCK_FILES: [&str; 9] = [
     "HEAD.lock",
-    "packed-refs.lock",
-    "packed-refs.new",
+    packed_refs::LOCK,
+    packed_refs::NEW,
     "config.lock",
     "objects/info/commit-graph.lock",
     "objects/info/commit-graphs/commit-graph-chain.lock",
@@ -123,7 +123,7 @@ fn remove_old_of_refs(directory: &Path, age_max: Duration) -> io::Result<Vec<Str
     fs::remove_file(&probe)?;
     let is_of_ref = |path: &Path| {
         let below = path.strip_prefix(directory).unwrap_or(path);
-        below.starts_with("refs") || below.starts_with("packed-refs.lock")
+        below.starts_with("refs") || below.starts_with(packed_refs::LOCK)
     };
     let is_old = |path: &Path| {
         let at = fs::symlink_metadata(path)?.modified()?;

@@ -2,19 +2,41 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 
-pub(super) fn git(dir: &Path) -> Git {
-    let config = config::GitConfig {
+/// Returns small limits, without stored answers and bundles.
+pub(crate) fn git_config() -> config::GitConfig {
+    config::GitConfig {
         max_processes: 4,
         max_archives: 2,
-        timeout: Duration::from_secs(20),
+        timeout: Duration::from_secs(60),
         max_push_bytes: 1 << 20,
         prune_after_days: 0,
         cache_max_bytes: 0,
         cache_max_answer_bytes: 0,
         bundle_min_bytes: 0,
         bundle_max_bytes: 0,
-    };
-    Git::open(dir, &config).expect("directories")
+    }
+}
+
+/// Opens the repositories below `dir` with [`git_config`].
+pub(crate) fn git(dir: &Path) -> Git {
+    Git::open(dir, &git_config()).expect("directories")
+}
+
+/// Writes an object and returns its id.
+pub(crate) async fn object(git: &Git, repository: u64, kind: &str, text: String) -> String {
+    let id = git.run(repository, ["hash-object", "-w", "--stdin", "-t", kind], text).await.expect("an object");
+    String::from_utf8_lossy(&id.stdout).trim().to_owned()
+}
+
+/// Writes two commits without parents, and a tag object of the first one. Returns their ids.
+pub(crate) async fn commits_and_tag(git: &Git, repository: u64) -> ([String; 2], String) {
+    let tree = object(git, repository, "tree", String::new()).await;
+    let text = |name: &str| format!("tree {tree}\nauthor a <a@b> 1 +0000\ncommitter a <a@b> 1 +0000\n\n{name}\n");
+    let one = object(git, repository, "commit", text("one")).await;
+    let two = object(git, repository, "commit", text("two")).await;
+    let tag = format!("object {one}\ntype commit\ntag v1\ntagger a <a@b> 1 +0000\n\nv1\n");
+    let tag = object(git, repository, "tag", tag).await;
+    ([one, two], tag)
 }
 
 #[tokio::test]
@@ -45,6 +67,20 @@ async fn a_damaged_ref_fails_the_search_for_lfs_objects() {
     std::fs::create_dir_all(&other).expect("a directory");
     std::fs::write(other.join("damaged"), "").expect("a file");
     assert!(git.ref_ids(1).await.is_err(), "git leaves the ref out");
+}
+
+#[tokio::test]
+async fn a_tag_without_its_target_does_not_hide_those_of_other_tags() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let git = git(dir.path());
+    git.init_bare(1, "main", false).await.expect("created");
+    let ([one, two], tag) = commits_and_tag(&git, 1).await;
+    let missing = "a".repeat(40);
+    let text = format!("object {missing}\ntype commit\ntag v2\ntagger a <a@b> 1 +0000\n\nv2\n");
+    let lacking = object(&git, 1, "tag", text).await;
+    let ids = [one.clone(), two, tag.clone(), lacking, missing];
+    let found = git.peeled_tips(1, &ids).await.expect("readable");
+    assert_eq!(found.into_iter().collect::<Vec<_>>(), [(tag, one)]);
 }
 
 #[tokio::test]

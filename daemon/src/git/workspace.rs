@@ -6,7 +6,7 @@ mod merge;
 
 use std::{
     ffi::OsString,
-    fs, io,
+    fs, io, mem,
     os::unix::ffi::{OsStrExt as _, OsStringExt as _},
     path::{Path, PathBuf},
     sync::Arc,
@@ -220,15 +220,19 @@ impl Workspace {
     }
 
     /// Removes the workspace.
-    pub async fn remove(self) {
-        let directory = self.directory.clone();
+    pub async fn remove(mut self) {
+        let directory = mem::take(&mut self.directory);
         tasks::blocking(move || remove(&directory)).await;
     }
 }
 
 impl Drop for Workspace {
     fn drop(&mut self) {
-        remove(&self.directory);
+        let directory = mem::take(&mut self.directory);
+        // Empty after `remove`. A directory with a large pack takes long.
+        if !directory.as_os_str().is_empty() {
+            tasks::from_drop(move || remove(&directory));
+        }
     }
 }
 

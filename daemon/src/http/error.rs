@@ -179,6 +179,7 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
         // Stopped: the daemon was stopped while it hashed. The next daemon continues with the same blocks.
         Error::Busy
         | Error::Behind
+        | Error::NotAdopted
         | Error::Timeout { .. }
         | Error::Blob {
             source: BlobError::Stopped { .. } | BlobError::Unavailable { .. } | BlobError::BucketUnavailable { .. },

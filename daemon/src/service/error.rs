@@ -124,10 +124,13 @@ pub enum Error {
     /// The caller or all callers together have too much work of one kind.
     #[error(transparent)]
     Refused(#[from] Refused),
-    /// The files of refs of a repository could not be brought to the version of the rows in time, or those of an
-    /// earlier release could not be compared with the rows. The same request may succeed later.
+    /// The files of refs of a repository could not be brought to the version of the rows in time. The same request may
+    /// succeed later.
     #[error("the repository is being brought up to date, try again")]
     Behind,
+    /// An earlier release wrote the repository, and its files of refs could not be compared with the rows.
+    #[error("the refs of an earlier release could not be read; the log of the server has the cause")]
+    NotAdopted,
     /// Git did not finish in time. A client can ask for less, for example for one directory instead of a whole tree.
     #[error("git did not finish within {seconds} s")]
     Timeout {
@@ -199,6 +202,10 @@ impl Error {
             GitError::Busy => Self::Busy,
             GitError::Refused(refused) => Self::Refused(refused),
             GitError::Timeout { limit, .. } => Self::Timeout { seconds: limit.as_secs() },
+            source if source.is_full_disk() => {
+                tracing::error!(doing, error = &source as &dyn std::error::Error, "the disk is full");
+                Self::NoSpace
+            }
             source => Self::Git { doing, source },
         }
     }
@@ -211,5 +218,24 @@ impl Error {
     /// Creates an error for an invalid input field.
     pub fn invalid(field: &'static str, reason: impl Into<String>) -> Self {
         Self::Invalid { field, reason: reason.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error as IoError, ErrorKind};
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_has_its_own_error_and_other_failures_of_git_do_not() {
+        let failed = |kind: ErrorKind| GitError::Io { doing: "writing refs", source: IoError::from(kind) };
+        for kind in [ErrorKind::StorageFull, ErrorKind::QuotaExceeded] {
+            for error in [Error::from(failed(kind)), Error::from(CopyError::Git(failed(kind)))] {
+                assert!(matches!(error, Error::NoSpace), "{kind}: {error:?}");
+            }
+        }
+        let error = Error::from(CopyError::Git(failed(ErrorKind::PermissionDenied)));
+        assert!(matches!(error, Error::Git { .. }), "{error:?}");
     }
 }

@@ -4,8 +4,6 @@
 //! its refs, the LFS objects, the number of forks, the audit entry and the events. A daemon that is killed in between
 //! leaves at most a directory without a row, which the next start sets aside.
 
-use std::error::Error as StdError;
-
 use farrier_common::api::CreateFork;
 use farrier_proto::store::Repository;
 use tokio::sync::oneshot;
@@ -18,7 +16,7 @@ use super::{
     events::{Actor, EventKind, EventRecorder, Subject},
     hooks::DefaultHookCopies,
     lfs, migrations,
-    ref_moves::adopt,
+    ref_moves::require_adopted,
     repositories::{
         self, FoundRepository, OwnerChoice,
         create::{self, NewRepository},
@@ -134,12 +132,7 @@ async fn check_first(read: &impl Read, owner: &Owner, source: &FoundRepository) 
 async fn copy_files(context: &Context, source: &Repository, new: &mut NewRepository) -> Result<(), Error> {
     let id = new.row.id;
     let lock = context.git.lock(source.id).await;
-    if let Err(error) = adopt(context, source.id, &lock).await {
-        let (repository, error) = (source.id, &error as &dyn StdError);
-        // Not shown to clients: it is about the disk of the server.
-        tracing::error!(repository, error, "a repository of an earlier release could not be adopted");
-        return Err(Error::Behind);
-    }
+    require_adopted(context, source.id, &lock).await?;
     context.copies.current_locked(source.id, &lock).await?;
     let read = context.store.read().await?;
     let version = refs::version(&read, source.id).await?.ok_or(Error::NotFound { what: "the repository" })?;

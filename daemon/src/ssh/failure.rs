@@ -33,6 +33,7 @@ impl From<Error> for SshFailure {
             | Error::Refused(_)
             | Error::Busy
             | Error::Behind
+            | Error::NotAdopted
             | Error::Throttled { .. }
             | Error::NoSpace => Self::new(error.to_string()),
             error => {

@@ -160,12 +160,8 @@ impl Drop for BlockFile {
                 tracing::warn!(path = %path.display(), error = &error as &dyn std::error::Error, "an unfinished block could not be removed");
             }
         };
-        // Removing a large file takes milliseconds, and `drop` may run on an async worker.
-        if tokio::runtime::Handle::try_current().is_ok() {
-            drop(tasks::begin(remove));
-        } else {
-            remove();
-        }
+        // Removing a large file takes milliseconds.
+        tasks::from_drop(remove);
     }
 }
 

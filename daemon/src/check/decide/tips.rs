@@ -8,7 +8,7 @@ use farrier_proto::store::{MigrationState, RefStep, Repository, RepositoryVersio
 use super::{CheckError, PAGE, Pairing};
 use crate::{
     git::{
-        GitError, TipKind,
+        GitError,
         ref_name::{self, RefKind},
     },
     model::secret,
@@ -21,8 +21,6 @@ use crate::{
 
 /// Refs to record per transaction.
 const TIPS_AT_ONCE: usize = 1_000;
-/// Objects to look up at a time.
-const OBJECTS_AT_ONCE: usize = 10_000;
 
 impl Pairing {
     /// Records the refs on disk of all repositories that have rows.
@@ -128,15 +126,7 @@ impl Pairing {
             return Err(UnreadableRefs::Name(name.clone()));
         }
         let ids: Vec<String> = tips.values().collect::<BTreeSet<_>>().into_iter().cloned().collect();
-        let mut peeled = BTreeMap::new();
-        for ids in ids.chunks(OBJECTS_AT_ONCE) {
-            let kinds = self.git.kinds(id, None, ids).await?;
-            for (tag, _) in ids.iter().zip(kinds).filter(|(_, kind)| *kind == Some(TipKind::Tag)) {
-                if let Some(target) = self.git.peeled_tip(id, tag).await? {
-                    peeled.insert(tag.clone(), target);
-                }
-            }
-        }
+        let peeled = self.git.peeled_tips(id, &ids).await?;
         let found = tips.into_iter().map(|(name, tip)| {
             let peeled = peeled.get(&tip).cloned();
             (name, Ref { tip, peeled })

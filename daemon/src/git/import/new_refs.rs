@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::git::{
-    Git, GitCommand, GitError,
+    Git, GitCommand, GitError, packed_refs,
     ref_name::{self, RefKind, is_object_id},
 };
 
@@ -17,8 +17,6 @@ pub(super) const LIST: [&str; 4] = ["show-ref", "--dereference", "--heads", "--t
 const PEELED: &str = "^{}";
 /// The status of `show-ref` if there are no refs.
 const NO_REFS: i32 = 1;
-/// The first line of a complete `packed-refs` file.
-const PACKED_REFS: &str = "# pack-refs with: peeled fully-peeled sorted \n";
 /// Limit of a list of refs, bytes.
 const REFS_MAX_BYTES: usize = 128 << 20;
 
@@ -97,40 +95,24 @@ pub(in crate::git) fn write_packed_refs(staging: &Path, refs: &[NewRef]) -> io::
     if refs.is_empty() {
         return Ok(());
     }
-    let mut text = PACKED_REFS.to_owned();
+    let mut text = packed_refs::HEADER.to_owned();
     for NewRef { name, id, peeled } in refs {
-        text.extend([id, " ", name, "\n"]);
-        if let Some(peeled) = peeled {
-            text.extend(["^", peeled, "\n"]);
-        }
+        text.push_str(&packed_refs::lines(name, id, peeled.as_deref()));
     }
-    let mut file = File::create(staging.join("packed-refs"))?;
+    let mut file = File::create(staging.join(packed_refs::FILE))?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
-    use crate::config::GitConfig;
+    use crate::git::tests::git;
 
     #[tokio::test]
     async fn tags_of_tags_lead_to_the_commit() {
         let dir = tempfile::tempdir().expect("a directory");
-        let config = GitConfig {
-            max_processes: 4,
-            max_archives: 2,
-            timeout: Duration::from_secs(20),
-            max_push_bytes: 1 << 20,
-            prune_after_days: 0,
-            cache_max_bytes: 0,
-            cache_max_answer_bytes: 0,
-            bundle_min_bytes: 0,
-            bundle_max_bytes: 0,
-        };
-        let git = Git::open(dir.path(), &config).expect("directories");
+        let git = git(dir.path());
         git.init_bare(1, "main", false).await.expect("created");
         assert!(git.new_refs(1).await.expect("no refs").is_empty());
         let stream = "commit refs/heads/main\ncommitter a <a@b> 1 +0000\ndata 0\n\n";
@@ -180,8 +162,8 @@ mod tests {
         }
         pack_fetched_refs(dir.path(), &refs).expect("packed");
         let text = fs::read_to_string(dir.path().join("packed-refs")).expect("a list");
-        let expected = format!("{PACKED_REFS}{a} refs/heads/main\n{b} refs/tags/v1\n^{c}\n{a} refs/tags/v2\n");
-        assert_eq!(text, expected);
+        let expected = format!("{a} refs/heads/main\n{b} refs/tags/v1\n^{c}\n{a} refs/tags/v2\n");
+        assert_eq!(text, packed_refs::HEADER.to_owned() + &expected);
         assert!(dir.path().join("refs/heads").is_dir() && !dir.path().join("refs/heads/a").exists());
     }
 }

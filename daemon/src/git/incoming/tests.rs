@@ -6,7 +6,7 @@ use super::*;
 use crate::git::{
     TipKind,
     objects::{ObjectId, ObjectLimits},
-    tests::git,
+    tests::{git, object},
 };
 
 /// The repository in which the objects are made.
@@ -31,24 +31,19 @@ impl Made {
     }
 }
 
-async fn object(git: &Git, kind: &str, text: String) -> String {
-    let output = git.run(SOURCE, ["hash-object", "-t", kind, "-w", "--stdin"], text).await.expect("an object");
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
-}
-
 /// Creates both repositories, and objects in the first.
 async fn make(git: &Git, sha256: bool) -> Made {
     git.init_bare(SOURCE, "main", sha256).await.expect("created");
     git.init_bare(TARGET, "main", sha256).await.expect("created");
-    let blob = object(git, "blob", "content".to_owned()).await;
+    let blob = object(git, SOURCE, "blob", "content".to_owned()).await;
     let tree = git.run(SOURCE, ["mktree"], format!("100644 blob {blob}\tf\n")).await.expect("a tree");
     let tree = String::from_utf8_lossy(&tree.stdout).trim().to_owned();
     let people = "author a <a@b> 1 +0000\ncommitter a <a@b> 1 +0000\n\nx\n";
-    let commit = object(git, "commit", format!("tree {tree}\n{people}")).await;
-    let child = object(git, "commit", format!("tree {tree}\nparent {commit}\n{people}")).await;
+    let commit = object(git, SOURCE, "commit", format!("tree {tree}\n{people}")).await;
+    let child = object(git, SOURCE, "commit", format!("tree {tree}\nparent {commit}\n{people}")).await;
     let tagger = "tagger a <a@b> 1 +0000\n\nx\n";
-    let tag = object(git, "tag", format!("object {child}\ntype commit\ntag v1\n{tagger}")).await;
-    let outer = object(git, "tag", format!("object {tag}\ntype tag\ntag v2\n{tagger}")).await;
+    let tag = object(git, SOURCE, "tag", format!("object {child}\ntype commit\ntag v1\n{tagger}")).await;
+    let outer = object(git, SOURCE, "tag", format!("object {tag}\ntype tag\ntag v2\n{tagger}")).await;
     Made { blob, tree, commit, child, tag, outer }
 }
 
@@ -242,12 +237,20 @@ async fn objects_are_connected_only_if_none_that_they_reach_is_missing() {
     git.run(TARGET, ["unpack-objects", "-q"], hole).await.expect("stored");
     let next = received(&git, &pack(&git, &[&made.child]).await).await;
     let tips = [made.child.clone()];
-    assert!(!git.is_connected(TARGET, Some(&next), &tips).await.expect("read"));
-    assert!(!git.is_connected(TARGET, None, &tips).await.expect("read"), "it is only in the pack");
+    assert!(!git.is_connected(TARGET, Some(&next), &tips, Some(HOLDER)).await.expect("read"));
+    assert!(!git.is_connected(TARGET, None, &tips, Some(HOLDER)).await.expect("read"), "it is only in the pack");
     received(&git, &pack(&git, &[&made.blob]).await).await.install(TARGET).await.expect("installed");
-    assert!(git.is_connected(TARGET, Some(&next), &tips).await.expect("read"));
+    assert!(git.is_connected(TARGET, Some(&next), &tips, Some(HOLDER)).await.expect("read"));
     next.install(TARGET).await.expect("installed");
-    assert!(git.is_connected(TARGET, None, &tips).await.expect("read"));
+    assert!(git.is_connected(TARGET, None, &tips, Some(HOLDER)).await.expect("read"));
+    let mut shares = Vec::new();
+    while let Ok(share) = git.reads().take(HOLDER) {
+        shares.push(share);
+    }
+    // Not before: the time would pass while git runs.
+    tokio::time::pause();
+    let refused = git.is_connected(TARGET, None, &tips, Some(HOLDER)).await;
+    assert!(matches!(refused, Err(GitError::Refused(_))), "{refused:?}");
 }
 
 #[tokio::test]

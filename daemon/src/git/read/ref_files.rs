@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, fs, io, path::Path};
 
 use crate::git::{
     objects::{ObjectId, ObjectLimits, ReadError, open_regular},
+    packed_refs,
     ref_list::{self, LOOSE_BYTES, LOOSE_MAX_BYTES, PACKED_MAX_BYTES, Tip},
     ref_name::{is_object_id, is_valid},
 };
@@ -143,7 +144,7 @@ pub(super) fn is_empty(directory: &Path, bounds: RefBounds, limits: &ObjectLimit
 
 /// Returns the content of `packed-refs`, which is empty if the file does not exist. `None`: only git can read it.
 fn packed(directory: &Path, bounds: RefBounds, limits: &ObjectLimits) -> Result<Option<String>, ReadError> {
-    let file = match open_regular(&directory.join("packed-refs")) {
+    let file = match open_regular(&directory.join(packed_refs::FILE)) {
         Ok(Some(file)) => file,
         Ok(None) => return Ok(Some(String::new())),
         Err(ReadError::Unsupported(_)) => return Ok(None),

@@ -1,5 +1,4 @@
-//! Replaces `packed-refs`, the list of refs. Format: gitrepository-layout(5) and the comments in git's
-//! `refs/packed-backend.c`.
+//! Replaces `packed-refs`, the list of refs.
 
 use std::{
     collections::HashSet,
@@ -10,16 +9,10 @@ use std::{
 
 use crate::git::{
     objects::open_regular,
+    packed_refs::{FILE, LOCK, NEW},
     ref_name::{is_internal, is_object_id},
     refs::ignore_missing,
 };
-
-/// The first line of a list that names the target of each tag object and is sorted by name.
-pub(super) const HEADER: &[u8] = b"# pack-refs with: peeled fully-peeled sorted \n";
-const LIST: &str = "packed-refs";
-const LOCK: &str = "packed-refs.lock";
-/// The next content of the list.
-const NEW: &str = "packed-refs.new";
 
 /// The lock of the list. As long as it exists, no git process moves loose refs into the list or removes refs from it.
 #[derive(Debug)]
@@ -30,7 +23,7 @@ pub(super) struct ListLock {
 impl ListLock {
     /// Takes the lock. Fails if somebody has it.
     pub(super) fn take(directory: &Path) -> io::Result<Self> {
-        File::create_new(directory.join(LOCK)).map_err(|error| super::at(&error, LIST))?;
+        File::create_new(directory.join(LOCK)).map_err(|error| super::at(&error, FILE))?;
         Ok(Self { directory: directory.to_owned() })
     }
 }
@@ -71,14 +64,14 @@ impl NewList {
         if sync {
             self.file.get_ref().sync_all()?;
         }
-        fs::rename(self.directory.join(NEW), self.directory.join(LIST))?;
+        fs::rename(self.directory.join(NEW), self.directory.join(FILE))?;
         self.replaced = true;
         Ok(())
     }
 
     /// Removes the list, because there are no refs.
     pub(super) fn remove(self) -> io::Result<()> {
-        ignore_missing(fs::remove_file(self.directory.join(LIST)))
+        ignore_missing(fs::remove_file(self.directory.join(FILE)))
     }
 }
 
@@ -114,7 +107,7 @@ fn parse(line: &[u8]) -> Option<Line<'_>> {
 }
 
 fn open(directory: &Path) -> io::Result<Option<File>> {
-    open_regular(&directory.join(LIST)).map_err(io::Error::other)
+    open_regular(&directory.join(FILE)).map_err(io::Error::other)
 }
 
 /// Removes refs from the list, which stays as it is if it has none of them. Fails if it does not have git's format.

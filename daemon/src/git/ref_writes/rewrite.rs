@@ -4,11 +4,11 @@ use std::{fs, io, path::Path, sync::Arc};
 
 use super::{
     RefFile, check, locked, not_a_directory,
-    packed::{self, HEADER, ListLock, NewList},
+    packed::{self, ListLock, NewList},
     remove_below, write_loose_internal,
 };
 use crate::{
-    git::{Git, GitError, RepositoryLock, copy_file, ref_name::is_internal, stale_locks::locks_of_refs},
+    git::{Git, GitError, RepositoryLock, copy_file, packed_refs, ref_name::is_internal, stale_locks::locks_of_refs},
     tasks,
 };
 
@@ -55,10 +55,7 @@ impl RefRewrite {
         let Some((id, peeled)) = file.value.as_ref().filter(|_| file.name > self.last) else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "refs without values or in the wrong order"));
         };
-        self.list.write(format!("{id} {}\n", file.name).as_bytes())?;
-        if let Some(peeled) = peeled {
-            self.list.write(format!("^{peeled}\n").as_bytes())?;
-        }
+        self.list.write(packed_refs::lines(&file.name, id, peeled.as_deref()).as_bytes())?;
         self.last.clone_from(&file.name);
         Ok(())
     }
@@ -86,7 +83,7 @@ fn begin(directory: &Path) -> io::Result<(NewList, ListLock)> {
     }
     let lock = ListLock::take(directory)?;
     let mut list = NewList::begin(&lock)?;
-    list.write(HEADER)?;
+    list.write(packed_refs::HEADER.as_bytes())?;
     Ok((list, lock))
 }
 

@@ -1,11 +1,11 @@
 //! Tests of written files of refs, with git as the reader.
 
-use std::{os::unix::fs::symlink, path::PathBuf, time::Duration};
+use std::{os::unix::fs::symlink, path::PathBuf};
 
 use tempfile::TempDir;
 
 use super::*;
-use crate::config::GitConfig;
+use crate::git::tests::{commits_and_tag, git};
 
 const REPOSITORY: u64 = 1;
 
@@ -21,25 +21,9 @@ struct World {
 impl World {
     async fn new() -> Self {
         let dir = tempfile::tempdir().expect("a directory");
-        let config = GitConfig {
-            max_processes: 4,
-            max_archives: 2,
-            timeout: Duration::from_secs(60),
-            max_push_bytes: 1 << 20,
-            prune_after_days: 0,
-            cache_max_bytes: 0,
-            cache_max_answer_bytes: 0,
-            bundle_min_bytes: 0,
-            bundle_max_bytes: 0,
-        };
-        let git = Git::open(dir.path(), &config).expect("directories");
+        let git = git(dir.path());
         git.init_bare(REPOSITORY, "main", false).await.expect("created");
-        let tree = object(&git, "tree", String::new()).await;
-        let commit =
-            |message: &str| format!("tree {tree}\nauthor a <a@b> 1 +0000\ncommitter a <a@b> 1 +0000\n\n{message}\n");
-        let commits = [object(&git, "commit", commit("one")).await, object(&git, "commit", commit("two")).await];
-        let text = format!("object {}\ntype commit\ntag v1\ntagger a <a@b> 1 +0000\n\nv1\n", commits[0]);
-        let tag = object(&git, "tag", text).await;
+        let (commits, tag) = commits_and_tag(&git, REPOSITORY).await;
         Self { dir, git, commits, tag }
     }
 
@@ -76,11 +60,6 @@ impl World {
         let short = text.replace(&self.commits[0], "0").replace(&self.commits[1], "1").replace(&self.tag, "t");
         short.lines().map(str::to_owned).collect()
     }
-}
-
-async fn object(git: &Git, kind: &str, text: String) -> String {
-    let id = git.run(REPOSITORY, ["hash-object", "-w", "--stdin", "-t", kind], text).await.expect("an object");
-    String::from_utf8_lossy(&id.stdout).trim().to_owned()
 }
 
 fn removed(name: &str) -> RefFile {

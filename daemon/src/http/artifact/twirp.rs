@@ -107,7 +107,7 @@ impl From<Error> for TwirpError {
             | Error::Conflict { .. }
             | Error::Archived
             | Error::NoTeams => Self::new(StatusCode::PRECONDITION_FAILED, "failed_precondition", msg),
-            Error::Busy | Error::Behind | Error::Timeout { .. } | Error::NoSpace => {
+            Error::Busy | Error::Behind | Error::NotAdopted | Error::Timeout { .. } | Error::NoSpace => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", msg)
             }
             _ if status == StatusCode::SERVICE_UNAVAILABLE => {

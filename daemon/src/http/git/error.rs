@@ -65,10 +65,12 @@ impl From<Error> for GitFailure {
         let retry_after_secs = retry_after_secs(&error);
         if status.is_server_error() && !matches!(error, Error::Refused(_)) {
             report(&error);
-            let text = if status == StatusCode::SERVICE_UNAVAILABLE {
-                "the server is busy, try again"
-            } else {
-                "internal error"
+            let text = match &error {
+                Error::Store { .. } | Error::Blob { .. } | Error::Git { .. } => match status {
+                    StatusCode::SERVICE_UNAVAILABLE => "the server is busy, try again".to_owned(),
+                    _ => "internal error".to_owned(),
+                },
+                other => other.to_string(),
             };
             return Self { retry_after_secs, ..Self::new(status, text) };
         }

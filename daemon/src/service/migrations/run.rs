@@ -214,7 +214,7 @@ pub(super) fn to_error(failed: MigrationError, secrets: &[String]) -> Error {
             invalid(format!("the repository is larger than {limit} bytes"))
         }
         MigrationError::Git(GitError::Timeout { .. }) => invalid("the source does not respond".into()),
-        MigrationError::Git(source) => Error::Git { doing: "fetching a repository", source },
+        MigrationError::Git(source) => Error::git("fetching a repository")(source),
     }
 }
 
@@ -249,5 +249,13 @@ mod tests {
         assert_eq!(shown("x; fatal: remote: s3cret".into()), "the source cannot be fetched: remote: ***");
         let cut = shown(format!("fatal: {}s3cret", "x".repeat(297)));
         assert!(cut.ends_with("xxx***"), "{cut}");
+    }
+
+    #[test]
+    fn a_busy_server_and_a_full_disk_are_the_reasons_that_are_shown() {
+        let failed = |error: GitError| to_error(MigrationError::Git(error), &[]);
+        assert!(matches!(failed(GitError::Busy), Error::Busy));
+        let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
+        assert!(matches!(failed(GitError::Io { doing: "writing refs", source: full }), Error::NoSpace));
     }
 }

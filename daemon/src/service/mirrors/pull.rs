@@ -26,7 +26,7 @@ use crate::{
         lfs::{self, BatchObject},
         migrations::{self, input::Address},
         pushes,
-        ref_moves::{Allow, MoveError, Moves, Pusher, RefOutcome, move_refs},
+        ref_moves::{self, Allow, MoveError, Moves, Pusher, RefOutcome, move_refs},
         repositories::head,
     },
     shares::Holder,
@@ -61,6 +61,8 @@ pub(super) async fn run(
     let remote = mirrors::remote(&snapshot, id, "").await?.unwrap_or_default();
     drop(snapshot);
     let Some(row) = row else { return Ok(()) };
+    // Before the refs of the mirror are compared with those of the source.
+    ref_moves::adopted_version(context, id).await?;
     context.copies.current(id).await.map_err(Error::from)?;
     let fetched = tokio::select! {
         () = context.tasks.stop().cancelled() => Err(MirrorFailure::Stopped),
@@ -287,7 +289,7 @@ async fn apply(context: &Context, row: &Repository, fetched: &Fetched) -> Result
 /// Returns whether the mirror has everything that the new values of its refs reach.
 async fn is_connected(context: &Context, id: u64, updates: &[Update]) -> Result<bool, MirrorFailure> {
     let new = updates.iter().filter(|update| !update.deletes()).map(|update| update.new.clone());
-    let connected = context.git.is_connected(id, None, &new.collect::<Vec<_>>()).await;
+    let connected = context.git.is_connected(id, None, &new.collect::<Vec<_>>(), None).await;
     Ok(connected.map_err(Error::git("looking for the fetched objects"))?)
 }
 

@@ -15,10 +15,11 @@ use crate::{
         audit::{Action, Entry, Object, RequestScope},
         browse::Browse,
         pushes,
-        ref_moves::{ATOMIC_FAILED, Allow, FAILED, MoveError, Moves, Pusher, RefOutcome, move_refs},
+        ref_moves::{
+            ATOMIC_FAILED, Allow, FAILED, MoveError, Moves, Pusher, RefOutcome, move_refs, preview, version_locked,
+        },
         ref_rules::{self, Checked, RefChanger},
     },
-    store::refs,
 };
 
 /// Maximum number of attempts, if rules of the repository change or objects are removed meanwhile.
@@ -173,12 +174,32 @@ impl Request {
         passed: &Checked,
         lock: &RepositoryLock,
     ) -> Result<Vec<RefOutcome>, MoveError> {
-        let read = context.store.read().await.map_err(Error::from)?;
-        let version = refs::version(&read, self.repository).await.map_err(Error::from)?.ok_or(MoveError::Gone)?;
-        drop(read);
+        let version = version_locked(context, self.repository, lock).await?;
         self.require_objects(context, &version).await?;
-        let mut updates: Vec<Update> = self.moves.iter().map(RefMove::update).collect();
-        let (mut peeled, mut entry) = (BTreeMap::new(), self.entry.clone());
+        let (pusher, requested) =
+            (Pusher::from(self.actor), self.moves.iter().map(RefMove::update).collect::<Vec<_>>());
+        let allowed = Allow::Rules { changer: RefChanger::Account(self.actor), passed: passed.clone() };
+        let none = BTreeMap::new();
+        let moves = Moves {
+            repository: self.repository,
+            pusher: &pusher,
+            updates: &requested,
+            atomic: true,
+            allowed: &allowed,
+            epoch: version.prune_epoch,
+            peeled: &none,
+            grew_by: self.moves.iter().map(RefMove::size).sum(),
+            entry: None,
+            mirror_depth: 0,
+        };
+        if self.moves.iter().any(|change| change.tag_object.is_some()) {
+            // A tag that is refused leaves no object.
+            let expected = preview(&context.store.read().await.map_err(Error::from)?, &moves).await?;
+            if expected.iter().any(|outcome| matches!(outcome, RefOutcome::Refused(_))) {
+                return Ok(expected);
+            }
+        }
+        let (mut updates, mut peeled, mut entry) = (requested.clone(), BTreeMap::new(), self.entry.clone());
         for (update, change) in updates.iter_mut().zip(&self.moves) {
             if let Some(text) = &change.tag_object {
                 let id = write_tag(context, self.repository, text).await?;
@@ -186,18 +207,7 @@ impl Request {
                 peeled.insert(id.clone(), std::mem::replace(&mut update.new, id));
             }
         }
-        let moves = Moves {
-            repository: self.repository,
-            pusher: &Pusher::from(self.actor),
-            updates: &updates,
-            atomic: true,
-            allowed: &Allow::Rules { changer: RefChanger::Account(self.actor), passed: passed.clone() },
-            epoch: version.prune_epoch,
-            peeled: &peeled,
-            grew_by: self.moves.iter().map(RefMove::size).sum(),
-            entry,
-            mirror_depth: 0,
-        };
+        let moves = Moves { updates: &updates, peeled: &peeled, entry, ..moves };
         move_refs(context, &moves, lock).await
     }
 
@@ -218,7 +228,7 @@ impl Request {
         if !self.moves.iter().any(|change| change.may_lack_objects(version.closed, &kept)) {
             return Ok(());
         }
-        let connected = context.git.is_connected(self.repository, None, &new).await.map_err(Error::git(DOING))?;
+        let connected = context.git.is_connected(self.repository, None, &new, None).await.map_err(Error::git(DOING))?;
         if connected { Ok(()) } else { Err(missing()) }
     }
 }

@@ -47,7 +47,7 @@ const REPOSITORIES_AT_ONCE: usize = 200;
 ///
 /// Differences are recorded with their events, in the name of the account in the push mark. A call that was interrupted
 /// can be repeated: what was recorded does not differ any more. After an error the files of refs decide as before.
-pub async fn adopt(context: &Context, repository: u64, lock: &RepositoryLock) -> Result<(), Error> {
+pub(super) async fn adopt(context: &Context, repository: u64, lock: &RepositoryLock) -> Result<(), Error> {
     let snapshot = context.store.read().await?;
     if !is_from_disk(refs::version(&snapshot, repository).await?.as_ref()) {
         return Ok(());
@@ -68,7 +68,8 @@ pub async fn adopt(context: &Context, repository: u64, lock: &RepositoryLock) ->
         .into_iter()
         .filter_map(|name| find_change(name, known(name), tips.get(name).map(String::as_str)))
         .collect();
-    let peeled = peeled(context, repository, &tips).await?;
+    let ids: Vec<String> = tips.values().collect::<BTreeSet<_>>().into_iter().cloned().collect();
+    let peeled = context.git.peeled_tips(repository, &ids).await.map_err(Error::git(DOING))?;
     set_peeled(context, repository, &stored, &tips, &peeled).await?;
     // Backups of earlier releases have marks without an account.
     let mark = marks.iter().map(|(_, mark)| mark).find(|mark| mark.actor_id != 0);
@@ -305,24 +306,6 @@ async fn kinds(context: &Context, repository: u64, ids: &[String]) -> Result<BTr
         kinds.extend(ids.iter().zip(some).filter_map(|(id, kind)| Some((id.clone(), kind?))));
     }
     Ok(kinds)
-}
-
-/// Returns, by id of each tag object among the tips, the object to which it leads.
-async fn peeled(
-    context: &Context,
-    repository: u64,
-    tips: &BTreeMap<String, String>,
-) -> Result<BTreeMap<String, String>, Error> {
-    let ids: Vec<String> = tips.values().collect::<BTreeSet<_>>().into_iter().cloned().collect();
-    let mut peeled = BTreeMap::new();
-    for (id, kind) in kinds(context, repository, &ids).await? {
-        if kind == TipKind::Tag
-            && let Some(target) = context.git.peeled_tip(repository, &id).await.map_err(Error::git(DOING))?
-        {
-            peeled.insert(id, target);
-        }
-    }
-    Ok(peeled)
 }
 
 /// Adds to the rows of refs that have not moved the objects to which their tag objects lead, which earlier releases did

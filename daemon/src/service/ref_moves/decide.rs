@@ -1,4 +1,4 @@
-//! Decides about single updates. Except [`preview`], the functions are pure.
+//! Decides about single updates. The functions are pure.
 
 use std::collections::HashMap;
 
@@ -8,13 +8,9 @@ use super::{
     RefOutcome,
     changes::{self, Change},
 };
-use crate::{
-    git::{
-        commands::Update,
-        ref_name::{self, is_zero},
-    },
-    service::{Context, Error},
-    store::refs,
+use crate::git::{
+    commands::Update,
+    ref_name::{self, is_zero},
 };
 
 /// Git's reason for an update whose ref does not have the expected value, or whose name is in the way of another ref.
@@ -33,9 +29,6 @@ pub(in crate::service) const OF_DEFAULT: &str =
 
 /// Maximum number of updates of an atomic push, which is one transaction.
 pub(super) const ATOMIC_MAX: usize = 2_000;
-/// Number of names to read at a time.
-const PAGE: usize = 1_000;
-
 /// The effect of an update that is not refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
@@ -135,43 +128,6 @@ pub(super) fn order(row: &Repository, updates: &[Update], outcomes: &[Option<Ref
         _ => 2,
     });
     order
-}
-
-/// Returns the outcomes that the updates would have now, apart from rules. Called under the lock of the repository, to
-/// find out whether the objects of a push have to be stored.
-///
-/// Does not look for names in the way if an update deletes a ref, which may be the one in the way. If the push is not
-/// atomic, it stops looking after the first update that can be applied: the objects must be stored then.
-pub async fn preview(
-    context: &Context,
-    repository: u64,
-    updates: &[Update],
-    atomic: bool,
-) -> Result<Vec<RefOutcome>, Error> {
-    let read = context.store.read().await?;
-    let mut outcomes = refused_at_once(updates, atomic);
-    let open: Vec<usize> = (0..updates.len()).filter(|number| outcomes[*number].is_none()).collect();
-    let mut may_be_in_the_way = !updates.iter().any(Update::deletes);
-    for page in open.chunks(PAGE) {
-        let names: Vec<String> = page.iter().map(|number| updates[*number].name.clone()).collect();
-        let tips = refs::tips(&read, repository, &names).await?;
-        for (number, tip) in page.iter().zip(tips) {
-            let update = &updates[*number];
-            let in_the_way = if may_be_in_the_way && creates(update) {
-                refs::in_the_way(&read, repository, &update.name).await?
-            } else {
-                None
-            };
-            let expected = outcome(&decide(update, tip.as_deref(), in_the_way.as_deref()));
-            may_be_in_the_way &= atomic || expected != RefOutcome::Moved;
-            outcomes[*number] = Some(expected);
-        }
-    }
-    let mut outcomes: Vec<RefOutcome> = outcomes.into_iter().flatten().collect();
-    if atomic {
-        all_or_none(&mut outcomes);
-    }
-    Ok(outcomes)
 }
 
 /// Returns what is reported about a decision.

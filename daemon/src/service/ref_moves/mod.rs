@@ -1,5 +1,5 @@
 //! Moves refs. Every change of a ref in an existing repository is made here: pushes, changes through the API, syncs of
-//! mirrors, and differences that an earlier release left between files and rows ([`adopt()`]).
+//! mirrors, and differences that an earlier release left between files and rows (`adopt`).
 //!
 //! The rows of refs decide. One transaction checks the expected values, the rules and the repository, and writes the
 //! rows together with the events, the audit entry and the repository's own fields, so no event is lost or recorded
@@ -24,15 +24,16 @@ use std::{collections::BTreeMap, error::Error as StdError};
 
 use farrier_proto::store::RepositoryVersion;
 
+pub use self::{
+    admit::preview,
+    adopt::{adopt_all, adopt_marked, require_files},
+    decide::{ATOMIC_FAILED, FAILED},
+    pusher::Pusher,
+};
 use self::{
     admit::{Decided, Stop},
     changes::Size,
     write::{CHANGES_AT_ONCE, Facts, created_branches, size_after},
-};
-pub use self::{
-    adopt::{adopt, adopt_all, adopt_marked, require_files},
-    decide::{ATOMIC_FAILED, FAILED, preview},
-    pusher::Pusher,
 };
 pub(in crate::service) use self::{changes::Change, decide::OF_DEFAULT};
 use super::{
@@ -144,15 +145,7 @@ pub async fn move_refs(
     moves: &Moves<'_>,
     lock: &RepositoryLock,
 ) -> Result<Vec<RefOutcome>, MoveError> {
-    let mut version = version(context, moves.repository).await?;
-    if version.from_disk {
-        if let Err(error) = adopt(context, moves.repository, lock).await {
-            let (repository, error) = (moves.repository, &error as &dyn StdError);
-            tracing::error!(repository, error, "a repository of an earlier release could not be adopted");
-            return Err(Error::Behind.into());
-        }
-        version = self::version(context, moves.repository).await?;
-    }
+    let version = version_locked(context, moves.repository, lock).await?;
     let outcomes = decide::refused_at_once(moves.updates, moves.atomic);
     if outcomes.iter().all(Option::is_some) {
         return Ok(outcomes.into_iter().flatten().collect());
@@ -178,10 +171,47 @@ pub async fn move_refs(
     Ok(run.outcomes.into_iter().flatten().collect())
 }
 
-/// Returns the version of a repository.
-async fn version(context: &Context, repository: u64) -> Result<RepositoryVersion, MoveError> {
-    let read = context.store.read().await.map_err(Error::from)?;
-    refs::version(&read, repository).await.map_err(Error::from)?.ok_or(MoveError::Gone)
+/// Returns the version of a repository. Adopts the repository first if an earlier release wrote it.
+pub async fn version_locked(
+    context: &Context,
+    repository: u64,
+    lock: &RepositoryLock,
+) -> Result<RepositoryVersion, MoveError> {
+    let mut version = stored_version(context, repository).await?;
+    if version.as_ref().is_some_and(|version| version.from_disk) {
+        require_adopted(context, repository, lock).await?;
+        version = stored_version(context, repository).await?;
+    }
+    version.ok_or(MoveError::Gone)
+}
+
+/// Like [`version_locked`], for a caller without the lock. `None`: the repository was deleted, or has no refs yet.
+pub async fn adopted_version(context: &Context, repository: u64) -> Result<Option<RepositoryVersion>, Error> {
+    let version = stored_version(context, repository).await?;
+    if version.as_ref().is_none_or(|version| !version.from_disk) {
+        return Ok(version);
+    }
+    let lock = context.git.lock(repository).await;
+    require_adopted(context, repository, &lock).await?;
+    stored_version(context, repository).await
+}
+
+async fn stored_version(context: &Context, repository: u64) -> Result<Option<RepositoryVersion>, Error> {
+    Ok(refs::version(&context.store.read().await?, repository).await?)
+}
+
+/// Adopts a repository if an earlier release wrote it. If its files are the problem, clients do not get the cause,
+/// which is about the disk of the server.
+pub async fn require_adopted(context: &Context, repository: u64, lock: &RepositoryLock) -> Result<(), Error> {
+    adopt::adopt(context, repository, lock).await.map_err(|error| match error {
+        Error::Conflict { .. } | Error::Git { .. } => {
+            let error = &error as &dyn StdError;
+            tracing::error!(repository, error, "a repository of an earlier release could not be adopted");
+            Error::NotAdopted
+        }
+        // The store failed, git is busy, or the disk is full.
+        error => error,
+    })
 }
 
 /// The state of one call of [`move_refs`].

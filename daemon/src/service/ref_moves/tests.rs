@@ -264,6 +264,34 @@ async fn a_rule_that_was_added_meanwhile_applies() {
 }
 
 #[tokio::test]
+async fn a_preview_finds_what_the_transaction_would_refuse_and_changes_nothing() {
+    let (store, _) = store(&row(), &["x"]).await;
+    let outcomes = async |call: Call| preview(&store.read().await.expect("a snapshot"), &call.moves()).await;
+    let (moved, failed) = (RefOutcome::Moved, RefOutcome::Refused(FAILED));
+    let mixed = Call::of(&[("x", "b", "c"), ("new", "", "b"), ("y", "b", "")]);
+    assert_eq!(outcomes(mixed).await.expect("decided"), [failed, moved, failed]);
+    assert_eq!(outcomes(Call::of(&[("x/y", "", "b")])).await.expect("decided"), [failed]);
+    let of_default = Call::atomic(&[("new", "", "b"), ("main", "a", "")]);
+    let refused = [ATOMIC_FAILED, OF_DEFAULT].map(RefOutcome::Refused);
+    assert_eq!(outcomes(of_default).await.expect("decided"), refused);
+    let create = || Call::of(&[("new", "", "b")]);
+    let pruned = outcomes(Call { epoch: 1, ..create() }).await;
+    assert!(matches!(pruned, Err(MoveError::Pruned)), "{pruned:?}");
+    let rule = &BranchRule { id: 1, repository_id: ID, pattern: "new".into(), ..BranchRule::default() };
+    let written = store.write(async |tx: Tx| {
+        rule_rows::put_branch_rule(&tx, rule);
+        Ok::<_, StoreError>(())
+    });
+    written.await.expect("written");
+    let protected = outcomes(create()).await;
+    assert!(matches!(protected, Err(MoveError::Protected)), "{protected:?}");
+    change_row(&store, &Repository { archived: true, ..row() }).await;
+    let archived = outcomes(create()).await;
+    assert!(matches!(archived, Err(MoveError::Service(Error::Archived))), "{archived:?}");
+    assert_eq!(state(&store).await, (1, "main=a x=a".to_owned()));
+}
+
+#[tokio::test]
 async fn a_commit_with_an_unknown_outcome_is_found_by_its_change_number() {
     for (lost, expected) in [(LostCommit::Applied, Some(2)), (LostCommit::Dropped, None)] {
         let (store, faults) = store(&row(), &[]).await;

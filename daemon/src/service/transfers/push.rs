@@ -8,7 +8,7 @@ mod finish;
 mod receive;
 mod tips;
 
-use std::{error::Error as StdError, time::Duration};
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::{sleep, timeout};
@@ -32,7 +32,6 @@ use crate::{
         ref_rules::{self, Checked, RefChanger},
     },
     shares::Holder,
-    store::refs,
 };
 
 /// Step in which the memory for the list of ref updates grows, in bytes.
@@ -228,17 +227,8 @@ async fn with_keepalives<T>(work: impl Future<Output = T> + Unpin, out: &OutputS
 
 /// Reads the version of a repository. Adopts the repository first if an earlier release wrote it.
 async fn basis(context: &Context, repository: u64) -> Result<Basis, TransferError> {
-    let mut version = refs::version(&context.store.read().await.map_err(Error::from)?, repository).await;
-    if matches!(&version, Ok(Some(version)) if version.from_disk) {
-        let lock = context.git.lock(repository).await;
-        if let Err(error) = ref_moves::adopt(context, repository, &lock).await {
-            let error = &error as &dyn StdError;
-            tracing::error!(repository, error, "a repository of an earlier release could not be adopted");
-            return Err(Error::Behind.into());
-        }
-        version = refs::version(&context.store.read().await.map_err(Error::from)?, repository).await;
-    }
-    let version = version.map_err(Error::from)?.ok_or(Error::NotFound { what: "the repository" })?;
+    let version = ref_moves::adopted_version(context, repository).await?;
+    let version = version.ok_or(Error::NotFound { what: "the repository" })?;
     Ok(Basis { epoch: version.prune_epoch, is_closed: version.closed })
 }
 

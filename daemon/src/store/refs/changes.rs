@@ -12,6 +12,9 @@ use crate::store::{
     refs::{self, CHANGES_KEPT},
 };
 
+/// Number of rows to read at a time. Each names up to 1,000 refs.
+const ROWS_AT_ONCE: usize = 16;
+
 /// What must be written to bring a copy of a repository to the current version.
 #[derive(Debug, PartialEq, Eq)]
 pub enum CatchUp {
@@ -22,36 +25,53 @@ pub enum CatchUp {
         /// Names, sorted, each one once.
         names: Vec<String>,
     },
-    /// Write all refs: the changes in between are not kept or do not list their refs, or the copy is of a version that
-    /// the rows do not have, for example after a restore.
+    /// Write all refs: the changes in between are not kept, do not list their refs or name too many, or the copy is of
+    /// a version that the rows do not have, for example after a restore.
     Everything {
         /// The current version; 0 without rows.
         version: u64,
     },
 }
 
-/// Returns what must be written to bring a copy from `version` to the current version.
-pub async fn since(read: &impl Read, repository: u64, version: u64) -> Result<CatchUp, StoreError> {
+/// Returns what must be written to bring a copy from `version` to the current version. `names_max`: maximum number of
+/// refs that are named one by one.
+pub async fn since(read: &impl Read, repository: u64, version: u64, names_max: usize) -> Result<CatchUp, StoreError> {
     let Some(current) = refs::version(read, repository).await? else { return Ok(CatchUp::Everything { version: 0 }) };
     let current = current.version;
     let everything = CatchUp::Everything { version: current };
     let Some(missing) = current.checked_sub(version).filter(|missing| *missing <= CHANGES_KEPT) else {
         return Ok(everything);
     };
-    let scan = Scan::of(keys::ref_changes_after(repository, version), usize::MAX);
-    let rows = read.scan::<ChangeRecord>(&scan).await?;
+    let (mut names, mut found) = (BTreeSet::new(), 0);
+    let mut range = keys::ref_changes_after(repository, version);
+    loop {
+        let rows = read.scan::<ChangeRecord>(&Scan::of(range.clone(), ROWS_AT_ONCE)).await?;
+        let Some((last, _)) = rows.last() else { break };
+        range = range.after(last);
+        found += rows.len() as u64;
+        for (_, row) in rows {
+            names.extend(row.refs.into_iter().map(|step| step.name));
+            if row.many || names.len() > names_max {
+                return Ok(everything);
+            }
+        }
+    }
     // Every version from the next one to the current one has a row, and no later version has one.
-    if rows.len() as u64 != missing || rows.iter().any(|(_, row)| row.many) {
+    if found != missing {
         return Ok(everything);
     }
-    let names: BTreeSet<String> = rows.into_iter().flat_map(|(_, row)| row.refs).map(|step| step.name).collect();
     Ok(CatchUp::Steps { version: current, names: names.into_iter().collect() })
 }
 
 /// Returns the version to which the change with the number `change` led, if it is after the version `since` and kept.
 pub async fn find(read: &impl Read, repository: u64, change: u64, since: u64) -> Result<Option<u64>, StoreError> {
-    let scan = Scan::of(keys::ref_changes_after(repository, since), usize::MAX);
-    let rows = read.scan::<ChangeRecord>(&scan).await?;
-    let found = rows.into_iter().find(|(_, row)| row.change == change);
-    Ok(found.and_then(|(key, _)| keys::trailing_id(&key)))
+    let mut range = keys::ref_changes_after(repository, since);
+    loop {
+        let rows = read.scan::<ChangeRecord>(&Scan::of(range.clone(), ROWS_AT_ONCE)).await?;
+        let Some((last, _)) = rows.last() else { return Ok(None) };
+        range = range.after(last);
+        if let Some((key, _)) = rows.iter().find(|(_, row)| row.change == change) {
+            return Ok(keys::trailing_id(key));
+        }
+    }
 }

@@ -92,14 +92,17 @@ async fn a_name_is_in_the_way_of_names_below_and_above_it_only() {
 #[tokio::test]
 async fn a_copy_catches_up_by_the_kept_changes_or_by_all_refs() {
     let store = store_with(&["refs/heads/0"]).await;
-    let since =
-        async |version| since(&store.read().await.expect("a snapshot"), REPOSITORY, version).await.expect("rows");
+    let since_with = async |version, names_max| {
+        since(&store.read().await.expect("a snapshot"), REPOSITORY, version, names_max).await.expect("rows")
+    };
+    let since = async |version| since_with(version, 3).await;
     assert_eq!(since(1).await, CatchUp::Steps { version: 1, names: Vec::new() });
     advance_times(&store, CHANGES_KEPT).await;
     let current = CHANGES_KEPT + 1;
     let names = ["refs/heads/0", "refs/heads/1", "refs/heads/2"].map(str::to_owned);
     assert_eq!(since(1).await, CatchUp::Steps { version: current, names: names.to_vec() });
     assert_eq!(since(current - 1).await, CatchUp::Steps { version: current, names: vec![names[0].clone()] });
+    assert_eq!(since_with(1, 2).await, CatchUp::Everything { version: current }, "more refs than the caller names");
     for version in [0, current + 1, u64::MAX] {
         assert_eq!(since(version).await, CatchUp::Everything { version: current }, "from {version}");
     }
@@ -122,9 +125,11 @@ async fn a_copy_catches_up_by_the_kept_changes_or_by_all_refs() {
 #[tokio::test]
 async fn a_change_is_found_by_its_number_after_a_version() {
     let store = store_with(&[]).await;
-    advance_times(&store, 5).await;
+    advance_times(&store, 45).await;
     let read = store.read().await.expect("a snapshot");
-    for (change, since, expected) in [(1_003, 1, Some(5)), (1_003, 4, Some(5)), (1_003, 5, None), (9, 1, None)] {
+    for (change, since, expected) in
+        [(1_004, 1, Some(6)), (1_004, 5, Some(6)), (1_004, 6, None), (1_039, 1, Some(41)), (9, 1, None)]
+    {
         assert_eq!(find(&read, REPOSITORY, change, since).await.expect("rows"), expected, "{change} since {since}");
     }
 }

@@ -58,13 +58,15 @@ async fn a_rule_that_is_added_while_a_change_waits_for_the_lock_is_respected() {
         later(Method::PATCH, "/branches/guarded%2Frename", json!({ "name": "renamed" })),
         later(Method::POST, "/contents/file", file("guarded/move")),
         later(Method::POST, "/contents/file", file("signed/move")),
-        later(Method::POST, "/tags", json!({ "tag_name": "v1", "target": "main" })),
+        later(Method::POST, "/tags", json!({ "tag_name": "v1", "target": "main", "message": "x" })),
         later(Method::POST, "/releases", json!({ "tag_name": "v2", "target_commitish": "main" })),
         rules,
     );
     assert_eq!(first.status, 201, "{first:?}");
     assert_eq!((create, delete, rename, contents, unsigned), (403, 403, 403, 403, 403));
     assert_eq!((tag, release), (422, 422));
+    let tag_objects = git.commands().iter().filter(|command| command.contains("mktag")).count();
+    assert_eq!(tag_objects, 1, "a refused tag leaves no object");
 
     let names = async |list: &str| {
         let listed = ask(Method::GET, &demo(list), Value::Null).await.json();

@@ -7,23 +7,13 @@ mod damage;
 use std::{fmt::Write as _, path::Path, time::Duration};
 
 use super::*;
-use crate::config;
+use crate::{config, git::tests::git_config};
 
 /// The number of the repository.
 const ID: u64 = 1;
 
 fn git_in(dir: &Path) -> Git {
-    let config = config::GitConfig {
-        max_processes: 8,
-        max_archives: 2,
-        timeout: Duration::from_secs(60),
-        max_push_bytes: 1 << 20,
-        prune_after_days: 0,
-        cache_max_bytes: 0,
-        cache_max_answer_bytes: 0,
-        bundle_min_bytes: 0,
-        bundle_max_bytes: 0,
-    };
+    let config = config::GitConfig { max_processes: 8, ..git_config() };
     Git::open(dir, &config).expect("directories")
 }
 

@@ -20,7 +20,6 @@ use crate::{
         Context, Error,
         ref_moves::{ATOMIC_FAILED, Allow, FAILED, MoveError, Moves, RefOutcome, move_refs, preview},
     },
-    store::refs,
 };
 
 /// How often the objects are looked up, if others are removed meanwhile.
@@ -131,13 +130,31 @@ async fn apply(
     if !request.access.holds().await {
         return Err(InputError::Revoked.into());
     }
+    let request = &*request;
+    let allowed = Allow::Rules { changer: request.changer, passed: request.checked.clone() };
+    let moves = Moves {
+        repository: request.repository,
+        pusher: &request.pusher,
+        updates: &request.commands.updates,
+        atomic: is_atomic,
+        allowed: &allowed,
+        epoch,
+        peeled: &tips.peeled,
+        grew_by: 0,
+        entry: None,
+        mirror_depth: request.mirror_depth,
+    };
     if objects.pack.is_some() {
-        decide_whether_to_store(context, request, objects, (&mut outcomes[..], epoch), &lock).await?;
+        decide_whether_to_store(context, &moves, objects, &mut outcomes, &lock).await?;
     }
     let open: Vec<usize> = (0..outcomes.len()).filter(|number| outcomes[*number].is_none()).collect();
     if !open.is_empty() {
         let updates: Vec<Update> = open.iter().map(|number| request.commands.updates[*number].clone()).collect();
-        let moved = move_open(context, request, objects.grew_by, &updates, (tips, epoch), &lock).await?;
+        let moves = Moves { updates: &updates, grew_by: objects.grew_by, ..moves };
+        let moved = match move_refs(context, &moves, &lock).await {
+            Ok(moved) => moved,
+            Err(error) => vec![outcome_of_all(request.repository, error)?; updates.len()],
+        };
         for (number, outcome) in open.into_iter().zip(moved) {
             outcomes[number] = Some(outcome);
         }
@@ -149,73 +166,51 @@ async fn apply(
 /// Moves the pack to the repository if an update that may need it can be applied. Otherwise sets the outcomes of these
 /// updates, and the repository gets nothing of the push.
 ///
-/// `epoch`: the `prune_epoch` when the objects were looked up. If it has changed, objects that the pack names may have
-/// been removed, and the pack is not moved: a closed repository must not get an object that names a missing one.
+/// The repository keeps the pack if the transaction that moves the refs then fails, or finds a rule that was added
+/// since the preview. The pack is not removed: other pushes may have used its objects meanwhile to show that theirs
+/// are complete. No ref names these objects, so a later pruning removes them.
+///
+/// If objects were removed since those of the push were looked up, objects that the pack names may be among them, and
+/// the pack is not moved: a closed repository must not get an object that names a missing one.
 async fn decide_whether_to_store(
     context: &Context,
-    request: &PushRequest,
+    moves: &Moves<'_>,
     objects: &mut Objects,
-    (outcomes, epoch): (&mut [Option<RefOutcome>], u64),
+    outcomes: &mut [Option<RefOutcome>],
     _lock: &RepositoryLock,
 ) -> Result<(), NotMoved> {
-    let is_atomic = request.commands.has("atomic");
-    let updates = &request.commands.updates;
-    let expected = preview(context, request.repository, updates, is_atomic).await?;
-    let may_need_it = |number: usize| !updates[number].deletes();
+    let may_need_it = |number: usize| !moves.updates[number].deletes();
+    let read = context.store.read().await.map_err(Error::from)?;
+    let expected = match preview(&read, moves).await {
+        Ok(expected) => expected,
+        Err(error) => vec![outcome_of_all(moves.repository, error)?; moves.updates.len()],
+    };
+    drop(read);
     let is_moved = |number: usize| expected.get(number) == Some(&RefOutcome::Moved);
     if (0..outcomes.len()).any(|number| outcomes[number].is_none() && may_need_it(number) && is_moved(number)) {
-        let version = refs::version(&context.store.read().await.map_err(Error::from)?, request.repository).await;
-        match version.map_err(Error::from)? {
-            // The repository was deleted, which [`move_refs`] reports.
-            None => return Ok(()),
-            Some(version) if version.prune_epoch != epoch => return Err(NotMoved::Pruned),
-            Some(_) => {}
-        }
         if let Some(pack) = objects.pack.take() {
-            objects.grew_by = pack.install(request.repository).await.map_err(NotMoved::NotStored)?;
+            objects.grew_by = pack.install(moves.repository).await.map_err(NotMoved::NotStored)?;
         }
         return Ok(());
     }
     for (number, expected) in expected.iter().enumerate() {
-        if outcomes[number].is_none() && (is_atomic || may_need_it(number)) {
+        if outcomes[number].is_none() && (moves.atomic || may_need_it(number)) {
             outcomes[number] = Some(*expected);
         }
     }
     Ok(())
 }
 
-/// Moves the refs of the updates that have no outcome yet.
-async fn move_open(
-    context: &Context,
-    request: &PushRequest,
-    grew_by: u64,
-    updates: &[Update],
-    (tips, epoch): (&Tips, u64),
-    lock: &RepositoryLock,
-) -> Result<Vec<RefOutcome>, NotMoved> {
-    let moves = Moves {
-        repository: request.repository,
-        pusher: &request.pusher,
-        updates,
-        atomic: request.commands.has("atomic"),
-        allowed: &Allow::Rules { changer: request.changer, passed: request.checked.clone() },
-        epoch,
-        peeled: &tips.peeled,
-        grew_by,
-        entry: None,
-        mirror_depth: request.mirror_depth,
-    };
-    let refused = |reason| Ok(vec![RefOutcome::Refused(reason); updates.len()]);
-    match move_refs(context, &moves, lock).await {
-        Ok(outcomes) => Ok(outcomes),
-        Err(MoveError::Pruned) => Err(NotMoved::Pruned),
-        Err(MoveError::Gone) => refused(DELETED),
-        Err(MoveError::Service(Error::Archived)) => refused(ARCHIVED),
-        Err(MoveError::Service(Error::Mirror)) => refused(MIRROR),
-        Err(MoveError::Protected) => Err(InputError::Protected.into()),
-        Err(MoveError::Service(error)) => Err(error.into()),
-        Err(MoveError::Unknown(error)) => {
-            let repository = request.repository;
+/// Returns the outcome of all updates if none was applied because of `error`, or why the push ends without a report.
+fn outcome_of_all(repository: u64, error: MoveError) -> Result<RefOutcome, NotMoved> {
+    match error {
+        MoveError::Pruned => Err(NotMoved::Pruned),
+        MoveError::Gone => Ok(RefOutcome::Refused(DELETED)),
+        MoveError::Service(Error::Archived) => Ok(RefOutcome::Refused(ARCHIVED)),
+        MoveError::Service(Error::Mirror) => Ok(RefOutcome::Refused(MIRROR)),
+        MoveError::Protected => Err(InputError::Protected.into()),
+        MoveError::Service(error) => Err(error.into()),
+        MoveError::Unknown(error) => {
             tracing::error!(repository, error = &error as &dyn StdError, "it is not known whether a push was recorded");
             Err(TransferError::NotRecorded.into())
         }

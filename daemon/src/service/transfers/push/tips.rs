@@ -47,7 +47,7 @@ pub(super) async fn look_up(
     }
     // In a closed repository, no object lacks others, and the objects of the pack were checked when it was indexed.
     if !basis.is_closed && !known.is_empty() {
-        keep_complete(context, request.repository, pack, &mut known).await?;
+        keep_complete(context, request, pack, &mut known).await?;
     }
     let tags: Vec<String> =
         known.iter().filter(|(_, kind)| matches!(kind, TipKind::Tag)).map(|(id, _)| id.clone()).collect();
@@ -72,17 +72,18 @@ pub(super) async fn look_up(
 /// Removes the values that reach missing objects from `known`.
 async fn keep_complete(
     context: &Context,
-    repository: u64,
+    request: &PushRequest,
     pack: Option<&IncomingPack>,
     known: &mut BTreeMap<String, TipKind>,
 ) -> Result<(), TransferError> {
     let tips: Vec<String> = known.keys().cloned().collect();
-    if context.git.is_connected(repository, pack, &tips).await? {
+    let (repository, caller) = (request.repository, Some(request.holder));
+    if context.git.is_connected(repository, pack, &tips, caller).await? {
         return Ok(());
     }
     for (number, tip) in tips.iter().enumerate() {
         let tip = std::slice::from_ref(tip);
-        if number >= SINGLE_MAX || !context.git.is_connected(repository, pack, tip).await? {
+        if number >= SINGLE_MAX || !context.git.is_connected(repository, pack, tip, caller).await? {
             known.remove(&tip[0]);
         }
     }
