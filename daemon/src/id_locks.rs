@@ -27,6 +27,14 @@ impl IdLocks {
         IdLock { _held: lock.lock_owned().await }
     }
 
+    /// Returns whether somebody holds the lock of `id`.
+    pub fn is_locked(&self, id: u64) -> bool {
+        let locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = locks.get(&id).and_then(Weak::upgrade);
+        drop(locks);
+        lock.is_some_and(|lock| lock.try_lock().is_err())
+    }
+
     fn of(&self, id: u64) -> Arc<tokio::sync::Mutex<()>> {
         let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(lock) = locks.get(&id).and_then(Weak::upgrade) {
@@ -38,5 +46,21 @@ impl IdLocks {
         let lock = Arc::default();
         locks.insert(id, Arc::downgrade(&lock));
         lock
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_lock_is_held_until_it_is_dropped() {
+        let locks = IdLocks::default();
+        assert!(!locks.is_locked(1));
+        let lock = locks.lock(1).await;
+        assert!(locks.is_locked(1) && !locks.is_locked(2));
+        drop(lock);
+        assert!(!locks.is_locked(1));
+        drop(locks.lock(1).await);
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Log lines must not contain tokens, signatures or secrets. Requests are logged without their query.
 
+mod fields;
 mod record_layer;
 pub mod records;
 

@@ -18,6 +18,7 @@ mod fork;
 pub mod import;
 mod incoming;
 mod inspect;
+mod kept_refs;
 mod lfs_pointers;
 mod mirror;
 mod objects;
@@ -136,6 +137,7 @@ struct Shared {
     stale_locks: StaleLocks,
     /// Change when refs or objects of a repository may have changed.
     generations: Generations,
+    kept_refs: kept_refs::KeptRefs,
     object_stores: objects::ObjectStores,
     /// Results of reads that depend only on objects with known ids.
     read_cache: read::ReadCache,
@@ -227,6 +229,7 @@ impl Git {
             locks: IdLocks::default(),
             stale_locks,
             generations: Generations::default(),
+            kept_refs: kept_refs::KeptRefs::default(),
             object_stores: objects::ObjectStores::default(),
             read_cache: read::ReadCache::default(),
             fetch_cache,

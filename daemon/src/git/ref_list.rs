@@ -6,15 +6,17 @@
 
 use std::{
     collections::BTreeMap,
+    error::Error as StdError,
     fs,
     io::{self, Read as _},
     path::Path,
     sync::Arc,
+    time::{Duration, Instant},
 };
 
 use super::{
     Git, GitError,
-    objects::open_regular,
+    objects::{ObjectId, ObjectLimits, ReadError, open_regular},
     packed_refs,
     ref_name::{HEADS, TAGS, is_hidden, is_object_id, is_valid},
 };
@@ -31,6 +33,11 @@ const DEPTH_MAX: usize = 32;
 pub(super) const LOOSE_MAX_BYTES: u64 = 4_096;
 /// Largest `packed-refs` that the daemon reads, bytes. Larger files are left to git.
 pub(super) const PACKED_MAX_BYTES: u64 = 64 << 20;
+
+/// Maximum number of tags that are followed for a list, and the longest time for all of them. A list with more tags
+/// whose targets are unknown is left to git if a client requests the targets.
+const FOLLOWED_MAX: usize = 256;
+const FOLLOW_TIME: Duration = Duration::from_millis(500);
 
 /// Memory of a loose ref besides its name, bytes.
 pub(super) const LOOSE_BYTES: usize = 160;
@@ -76,27 +83,54 @@ pub struct RefList {
 }
 
 impl Git {
-    /// Reads the refs of a repository and counts the list to `memory`, which the caller drops with the list. `None` if
-    /// only git can read the refs, or if the list does not fit into the memory of requests: git writes it as a stream.
-    pub async fn ref_list(&self, repository: u64, memory: &Arc<RequestMemory>) -> Result<Option<RefList>, GitError> {
-        match self.required_ref_list(repository, memory).await {
-            Err(GitError::Refused(_)) => Ok(None),
-            result => result,
-        }
-    }
-
-    /// Like [`Git::ref_list`], but returns [`GitError::Refused`] if the list does not fit into the memory of requests.
-    pub(super) async fn required_ref_list(
+    /// Returns the refs of a repository: those that an earlier request has read if nothing has changed since, else
+    /// those in the files. A list that is read counts to `memory`, which the caller drops with the list. `None` if only
+    /// git can read the refs, or if the list does not fit into the memory of requests: git writes it as a stream.
+    pub async fn ref_list(
         &self,
         repository: u64,
         memory: &Arc<RequestMemory>,
-    ) -> Result<Option<RefList>, GitError> {
-        let (directory, memory) = (self.directory(repository), memory.clone());
-        let result = tasks::blocking(move || read(&directory, &memory)).await;
-        result.map_err(|error| match error.downcast::<Refused>() {
-            Ok(refused) => GitError::Refused(refused),
-            Err(error) => GitError::io("reading refs")(error),
-        })
+    ) -> Result<Option<Arc<RefList>>, GitError> {
+        if let Some(kept) = self.kept_refs(repository)
+            && let Some(list) = kept.list()
+        {
+            return Ok(Some(list.clone()));
+        }
+        let (git, memory) = (self.clone(), memory.clone());
+        let result = tasks::blocking(move || -> io::Result<_> {
+            let stamp = git.begin_keeping(repository);
+            let Some(mut list) = read(&git.directory(repository), &memory)? else { return Ok(None) };
+            if let Err(error) = git.follow_tags(repository, &mut list, &memory) {
+                tracing::debug!(repository, error = &error as &dyn StdError, "git reads the tags for a list of refs");
+            }
+            let list = Arc::new(list);
+            git.keep_refs(repository, stamp, |kept| kept.set_list(&list));
+            Ok(Some(list))
+        });
+        match result.await.map_err(io::Error::downcast::<Refused>) {
+            Ok(list) => Ok(list),
+            Err(Ok(_)) => Ok(None),
+            Err(Err(error)) => Err(GitError::io("reading refs")(error)),
+        }
+    }
+
+    /// Finds the targets that the files do not have, which are those of loose tags. What cannot be found stays unknown.
+    fn follow_tags(&self, repository: u64, list: &mut RefList, memory: &Arc<RequestMemory>) -> Result<(), ReadError> {
+        let tips = list.tips.values_mut().filter(|tip| tip.peeled == Peeled::Unknown);
+        let unknown: Vec<&mut Tip> = tips.take(FOLLOWED_MAX + 1).collect();
+        if unknown.is_empty() || unknown.len() > FOLLOWED_MAX {
+            return Ok(());
+        }
+        let limits = ObjectLimits::new(Instant::now() + FOLLOW_TIME, Arc::default(), Some(memory.clone()));
+        let mut reader = self.object_reader(repository, limits)?;
+        for tip in unknown {
+            if let Some(id) = ObjectId::parse(&tip.id)
+                && let Some(end) = reader.behind_tags(&id)?
+            {
+                tip.peeled = if end == id { Peeled::Same } else { Peeled::To(end.hex()) };
+            }
+        }
+        Ok(())
     }
 }
 

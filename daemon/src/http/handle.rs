@@ -24,7 +24,7 @@ use super::{
     body::{DrainOnDrop, PacedBody, drain_timeout},
     browser,
     error::{ApiError, complete},
-    etag,
+    etag, git,
     refusal::Refusal,
 };
 use crate::{
@@ -151,8 +151,9 @@ impl HttpService {
         let handling = answer(state.clone(), router.clone(), refusal, request);
         let handling = scope.run(AssertUnwindSafe(handling).catch_unwind());
         // hyper drops this future when the client disconnects. A request that changes data still runs to its end:
-        // the transaction may be committed already while its follow-up work is not done.
-        let result = if method.is_safe() { handling.await } else { tasks.carry(handling).await };
+        // the transaction may be committed already while its follow-up work is not done. A fetch changes nothing.
+        let changes_nothing = method.is_safe() || git::is_fetch(&method, path);
+        let result = if changes_nothing { handling.await } else { tasks.carry(handling).await };
         let response = match result {
             Ok(response) => etag::apply(response, &method, if_none_match.as_ref()),
             Err(panic) => {

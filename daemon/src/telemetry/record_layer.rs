@@ -3,6 +3,7 @@
 use std::{
     error::Error,
     fmt::{self, Debug, Write as _},
+    mem,
     sync::Arc,
 };
 
@@ -14,6 +15,7 @@ use tracing_subscriber::{Layer, layer::Context};
 
 use super::{
     UNRECORDED_TARGET,
+    fields::LogFields,
     records::{LogLine, LogRecords},
 };
 use crate::clock::Clock;
@@ -45,9 +47,11 @@ impl<S: Subscriber> Layer<S> for RecordLayer {
         if metadata.target() == UNRECORDED_TARGET {
             return;
         }
-        let line = LogLine { level: *metadata.level(), target: metadata.target(), ..LogLine::default() };
-        let mut visitor = LineVisitor { line, left: VALUES_MAX };
+        let fields = LogFields::with_capacity(metadata.fields().len());
+        let line = LogLine { level: *metadata.level(), target: metadata.target(), fields, ..LogLine::default() };
+        let mut visitor = LineVisitor { line, value: String::new(), left: VALUES_MAX };
         event.record(&mut visitor);
+        visitor.line.fields.shrink();
         self.records.add(self.clock.now_ms(), visitor.line);
     }
 }
@@ -55,6 +59,8 @@ impl<S: Subscriber> Layer<S> for RecordLayer {
 /// Formats the fields of an event.
 struct LineVisitor {
     line: LogLine,
+    /// Room for the text of a value.
+    value: String,
     /// Bytes that are left for values.
     left: usize,
 }
@@ -64,14 +70,18 @@ impl LineVisitor {
     fn add(&mut self, field: &Field, write: impl FnOnce(&mut BoundedText) -> fmt::Result) {
         let is_message = field.name() == "message";
         let max = if is_message { MESSAGE_MAX } else { VALUE_MAX.min(self.left) };
-        let mut bounded = BoundedText { text: String::new(), max, is_full: false };
+        let mut bounded = BoundedText { text: mem::take(&mut self.value), max, is_full: false };
         // Fails when the text is full.
         let _ = write(&mut bounded);
+        let mut text = bounded.text;
         if is_message {
-            self.line.message = bounded.text;
+            text.shrink_to_fit();
+            self.line.message = text;
         } else {
-            self.left = self.left.saturating_sub(bounded.text.len());
-            self.line.fields.push((field.name(), bounded.text));
+            self.left = self.left.saturating_sub(text.len());
+            self.line.fields.push(field.name(), &text);
+            text.clear();
+            self.value = text;
         }
     }
 }
@@ -146,8 +156,8 @@ mod tests {
         assert_eq!(lines.len(), 1);
         let line = &lines[0];
         assert_eq!((line.level, line.target, line.message.as_str()), (tracing::Level::WARN, "here", "a hook failed"));
-        let fields = [("hook", "7".to_owned()), ("name", "a b".to_owned()), ("odd", "\"q\"".to_owned())];
-        assert_eq!(line.fields, fields);
+        let fields = [("hook", "7"), ("name", "a b"), ("odd", "\"q\"")];
+        assert_eq!(line.fields.pairs().collect::<Vec<_>>(), fields);
     }
 
     #[test]
@@ -165,10 +175,10 @@ mod tests {
         });
         let line = &lines[0];
         assert!(line.message.len() <= MESSAGE_MAX + '…'.len_utf8() && line.message.ends_with("ä…"), "{}", line.message);
-        assert_eq!(line.fields.len(), 6);
-        let values: usize = line.fields.iter().map(|(_, value)| value.len()).sum();
+        assert_eq!(line.fields.pairs().count(), 6);
+        let values: usize = line.fields.pairs().map(|(_, value)| value.len()).sum();
         assert!(values <= VALUES_MAX + 6 * '…'.len_utf8(), "{values}");
-        assert!(line.fields.iter().all(|(_, value)| value.ends_with('…')));
+        assert!(line.fields.pairs().all(|(_, value)| value.ends_with('…')));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::{
 
 use tracing::Level;
 
+pub use super::fields::LogFields;
 use crate::clock::Millis;
 
 /// Sequence numbers per millisecond: the first number of a process is the time of its start. So numbers grow across
@@ -16,10 +17,6 @@ use crate::clock::Millis;
 const NUMBERS_PER_MS: u64 = 1_000;
 /// Estimated size of a record without its fields and texts, in bytes: the record, its references and its allocations.
 const RECORD_BYTES: usize = 160;
-/// Size of a field without the text of its value.
-const FIELD_BYTES: usize = size_of::<(&'static str, String)>();
-/// Estimated memory that the allocator needs for the text of a value, in addition to the text.
-const ALLOCATION_BYTES: usize = 16;
 
 static OF_PROCESS: OnceLock<Arc<LogRecords>> = OnceLock::new();
 
@@ -43,26 +40,25 @@ pub struct LogLine {
     pub target: &'static str,
     /// Message.
     pub message: String,
-    /// Names and values of the other fields, in the order of the log line.
-    pub fields: Vec<(&'static str, String)>,
+    /// The other fields.
+    pub fields: LogFields,
 }
 
 impl Default for LogLine {
     fn default() -> Self {
-        Self { level: Level::INFO, target: "", message: String::new(), fields: Vec::new() }
+        Self { level: Level::INFO, target: "", message: String::new(), fields: LogFields::default() }
     }
 }
 
 impl LogLine {
     /// Returns the value of a field.
     pub fn field(&self, name: &str) -> Option<&str> {
-        self.fields.iter().find(|(field, _)| *field == name).map(|(_, value)| value.as_str())
+        self.fields.pairs().find(|(field, _)| *field == name).map(|(_, value)| value)
     }
 
     /// Returns the approximate size in memory, in bytes. Unused capacity of the texts and of the list of fields counts.
     pub fn bytes(&self) -> usize {
-        let values = self.fields.iter().map(|(_, value)| ALLOCATION_BYTES + value.capacity()).sum::<usize>();
-        RECORD_BYTES + self.message.capacity() + self.fields.capacity() * FIELD_BYTES + values
+        RECORD_BYTES + self.message.capacity() + self.fields.bytes()
     }
 }
 
@@ -161,7 +157,7 @@ impl LogRecords {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::fields::FIELD_BYTES, *};
 
     fn line(message: &str) -> LogLine {
         LogLine { message: message.to_owned(), ..LogLine::default() }
@@ -196,9 +192,9 @@ mod tests {
     fn unused_capacity_counts_towards_the_limit() {
         let records = LogRecords::new(100, 20_000, 0);
         for _ in 0..100 {
-            let (mut message, mut fields) = (String::with_capacity(1_000), Vec::with_capacity(50));
+            let (mut message, mut fields) = (String::with_capacity(1_000), LogFields::with_capacity(50));
             message.push('a');
-            fields.push(("hook", "7".to_owned()));
+            fields.push("hook", "7");
             records.add(0, LogLine { message, fields, ..LogLine::default() });
         }
         let kept = records.extent().kept;

@@ -147,7 +147,7 @@ impl Git {
     /// Returns whether every branch and tag in the bundles exists, every tag is the same, and every commit in them is
     /// reachable from the branches and tags of the repository. `None`: the refs cannot be compared now.
     ///
-    /// Reads the refs from the disk, so a push counts from the moment at which git has moved its refs. The list of refs
+    /// The refs are those in the files, so a push counts from the moment at which they are written. The list of refs
     /// counts to `memory`.
     pub async fn bundles_are_current(
         &self,

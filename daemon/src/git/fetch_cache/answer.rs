@@ -33,6 +33,8 @@ use crate::{
 
 /// Most bytes of one read.
 const CHUNK_BYTES: u64 = 256 << 10;
+/// Largest answer that is read at once, bytes.
+pub(super) const SMALL_MAX_BYTES: u64 = 64 << 10;
 
 /// Reads `length` bytes at `offset`.
 fn read_at(file: &File, length: usize, offset: u64) -> io::Result<Bytes> {
@@ -263,6 +265,24 @@ impl AnswerReader {
     pub fn complete_length(&self) -> Option<u64> {
         let progress = self.answer.progress();
         (progress.end == Some(AnswerEnd::Complete)).then_some(progress.written)
+    }
+
+    /// Returns the rest of a complete answer if it is small and in the page cache, without waiting.
+    pub fn read_small(&mut self) -> Option<Bytes> {
+        let progress = self.answer.progress();
+        let length = progress.written.checked_sub(self.position)?;
+        if progress.end != Some(AnswerEnd::Complete) || progress.ring.is_some() || length > SMALL_MAX_BYTES {
+            return None;
+        }
+        let mut bytes = vec![0; usize::try_from(length).ok()?];
+        if !bytes.is_empty() {
+            let (file, mut room) = (self.answer.file.get()?, [IoSliceMut::new(&mut bytes)]);
+            let read = rustix::io::preadv2(file, &mut room, self.position, ReadWriteFlags::NOWAIT);
+            // What is not cached is read on another thread.
+            read.ok().filter(|read| *read as u64 == length)?;
+        }
+        self.position = progress.written;
+        Some(bytes.into())
     }
 
     /// Returns a future that waits for the end of the answer and returns its length.

@@ -229,7 +229,7 @@ impl Git {
         let shared = if repeats {
             // Before the answer can be found: its readers must not have the shares that its writer waits for.
             let share = self.stream_share(holder).await?;
-            let state = self.fetch_state_for(repository, request).await?;
+            let state = self.fetch_state_for(repository, request, digest).await?;
             let origin = state.map(|(state, scope)| AnswerOrigin { repository, request: digest, scope, state });
             origin.and_then(|origin| cache.share(origin, shape)).map(|shared| (shared, share))
         } else {

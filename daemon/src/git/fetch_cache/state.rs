@@ -19,6 +19,10 @@
 //! generation of their own. That all of them exist is checked before git starts and for each later request, so no
 //! stored answer outlives an object that somebody removed with git in the directory.
 //!
+//! Later requests do not read all of this again: the state, and that the objects exist, are kept as long as the
+//! generations and the times of the files are the same ([`crate::git::kept_refs`]). Loose objects are looked up for
+//! each request, because their directories are not compared.
+//!
 //! The generations start at zero with the daemon. Stored answers end with it too.
 
 use std::{
@@ -31,7 +35,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::request::{Digest, FetchRequest};
 use crate::{
-    git::{Git, GitError, ref_list::PACKED_MAX_BYTES},
+    git::{Git, GitError, objects::NamedObjects, ref_list::PACKED_MAX_BYTES},
     tasks,
 };
 
@@ -63,7 +67,7 @@ pub(super) enum StateScope {
 
 /// The state of a repository: a SHA-256 for each scope. All contain the configuration and the removals of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FetchState {
+pub(in crate::git) struct FetchState {
     pub(super) objects: Digest,
     pub(super) tags: Digest,
     pub(super) refs: Digest,
@@ -112,6 +116,11 @@ impl Generations {
         self.changes[slot(repository)].load(Ordering::SeqCst)
     }
 
+    /// Returns the current generation and that of the removals.
+    pub(in crate::git) fn both(&self, repository: u64) -> (u64, u64) {
+        (self.get(repository), self.removals(repository))
+    }
+
     fn removals(&self, repository: u64) -> u64 {
         self.removals[slot(repository)].load(Ordering::SeqCst)
     }
@@ -135,26 +144,47 @@ impl Drop for RaiseAtEnd<'_> {
 }
 
 impl Git {
-    /// Returns the state of a repository. `None`: its answers must not be stored.
-    pub(super) async fn fetch_state(&self, repository: u64) -> Result<Option<FetchState>, GitError> {
+    /// Reads the state of a repository. `None`: its answers must not be stored.
+    pub(in crate::git) async fn fetch_state(&self, repository: u64) -> Result<Option<FetchState>, GitError> {
         let git = self.clone();
         let read = tasks::blocking(move || git.read_state(repository)).await;
         read.map_err(GitError::io("reading the state of a repository"))
     }
 
-    /// Returns the state of a repository, and the refs on which the answer to `request` depends in it.
+    /// Returns the state of a repository, and the refs on which the answer to `request` depends in it. The request has
+    /// this `digest`. Reads nothing if an earlier request has read the same and nothing has changed since.
     pub(super) async fn fetch_state_for(
         &self,
         repository: u64,
         request: &FetchRequest,
+        digest: Digest,
     ) -> Result<Option<(FetchState, StateScope)>, GitError> {
-        let (git, scope, named) = (self.clone(), request.scope(), request.named().clone());
+        let scope = request.scope();
+        if let Some(kept) = self.kept_refs(repository)
+            && let Some(state) = kept.state()
+            && (scope == StateScope::Refs || kept.has_objects_of(&digest))
+        {
+            return Ok(Some((state, scope)));
+        }
+        let (git, named) = (self.clone(), request.named().clone());
         let read = tasks::blocking(move || -> io::Result<_> {
+            let stamp = git.begin_keeping(repository);
             let Some(state) = git.read_state(repository)? else { return Ok(None) };
             // After the state: an object that is removed meanwhile belongs to an older one. What cannot be read here
             // depends on everything.
-            let has_named = scope == StateScope::Refs || git.has_objects(repository, &named).unwrap_or(false);
-            Ok(Some((state, if has_named { scope } else { StateScope::Refs })))
+            let found = match scope {
+                StateScope::Refs => NamedObjects::Missing,
+                StateScope::Objects | StateScope::Tags => {
+                    git.find_objects(repository, &named).unwrap_or(NamedObjects::Missing)
+                }
+            };
+            git.keep_refs(repository, stamp, |kept| {
+                kept.set_state(state);
+                if found == NamedObjects::InPacks {
+                    kept.add_found(digest);
+                }
+            });
+            Ok(Some((state, if found == NamedObjects::Missing { StateScope::Refs } else { scope })))
         });
         read.await.map_err(GitError::io("reading the state of a repository"))
     }

@@ -1,6 +1,10 @@
 use std::time::Duration;
 
-use super::{answer::is_cached, state::FetchState, *};
+use super::{
+    answer::{SMALL_MAX_BYTES, is_cached},
+    state::FetchState,
+    *,
+};
 use crate::file_parts::{PART_MAX, SendsFiles, part_at};
 
 const STATE: FetchState = FetchState { objects: [1; 32], tags: [1; 32], refs: [1; 32] };
@@ -235,6 +239,29 @@ async fn the_file_of_a_complete_answer_is_sent_and_counts_until_its_parts_are_dr
     assert_eq!(cache.usage().bytes, all.len() as u64);
     drop(parts);
     assert_eq!(cache.usage().bytes, 0);
+}
+
+#[tokio::test]
+async fn a_small_answer_is_read_at_once_when_it_is_complete() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let probe = dir.path().join("probe");
+    std::fs::write(&probe, "bytes").expect("a file");
+    if !is_cached(&std::fs::File::open(&probe).expect("a file"), 5, 0) {
+        return; // this file system does not tell which bytes are cached
+    }
+    let cache = cache(dir.path(), 1 << 20, 1 << 20);
+    for (number, length, is_small) in [(1, SMALL_MAX_BYTES, true), (2, SMALL_MAX_BYTES + 1, false), (3, 0, true)] {
+        let all = bytes(usize::try_from(length).expect("small"));
+        let (writer, mut first) = begin(&cache, number).await;
+        writer.append(all.clone(), true).await.expect("stored");
+        assert_eq!(first.read_small(), None, "more may follow");
+        complete(&writer);
+        drop(writer);
+        let mut reader = join(&cache, number);
+        assert_eq!(reader.read_small(), is_small.then(|| all.clone()), "{length}");
+        let rest_of_it = if is_small { Bytes::new() } else { all };
+        assert_eq!(rest(reader).await, (rest_of_it.to_vec(), AnswerEnd::Complete));
+    }
 }
 
 #[tokio::test]

@@ -42,6 +42,8 @@ const STORES_MAX: usize = 32;
 const PACKS_MAX: usize = 128;
 /// Longest chain of tags that point to tags.
 const TAGS_MAX: usize = 32;
+/// Largest tag object that is read for a list of refs, bytes.
+const TAG_MAX_BYTES: u64 = 64 << 10;
 
 /// Why an object was not read.
 #[derive(Debug, thiserror::Error)]
@@ -154,6 +156,17 @@ impl ObjectStores {
     }
 }
 
+/// Where a repository has the objects that a request names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NamedObjects {
+    /// Some of them are missing.
+    Missing,
+    /// All of them are in packs.
+    InPacks,
+    /// All of them exist, some in files of their own.
+    Loose,
+}
+
 /// Closes the packs of a repository when it is dropped.
 pub(super) struct CloseAtEnd<'a> {
     git: &'a Git,
@@ -193,16 +206,19 @@ impl Git {
     }
 
     /// Returns whether a repository has all of `ids`. Blocks the thread.
-    pub(super) fn has_objects(&self, repository: u64, ids: &[ObjectId]) -> Result<bool, ReadError> {
+    pub(super) fn find_objects(&self, repository: u64, ids: &[ObjectId]) -> Result<NamedObjects, ReadError> {
         let limits = ObjectLimits::new(Instant::now() + self.timeout(), Arc::default(), None);
         let mut reader = self.object_reader(repository, limits)?;
+        let mut found = NamedObjects::InPacks;
         for id in ids {
             reader.limits.check_time()?;
-            if reader.store.locate(id, &mut reader.inflater)?.is_none() {
-                return Ok(false);
+            match reader.store.locate(id, &mut reader.inflater)? {
+                Some(store::Location::Pack(..)) => {}
+                Some(store::Location::Loose(_)) => found = NamedObjects::Loose,
+                None => return Ok(NamedObjects::Missing),
             }
         }
-        Ok(true)
+        Ok(found)
     }
 }
 
@@ -241,6 +257,22 @@ impl ObjectReader {
     pub(super) fn target_of_tag(&mut self, id: &ObjectId) -> Result<Option<ObjectId>, ReadError> {
         let Some(object) = self.object(id)? else { return Ok(None) };
         first_header(&object.content, b"object ").map(Some).ok_or(ReadError::Damaged("a tag"))
+    }
+
+    /// Follows tags, beginning with `id`, until another object. Returns `id` if it is not a tag. `None`: an object does
+    /// not exist, a tag is large, or the chain of tags is long.
+    pub(super) fn behind_tags(&mut self, id: &ObjectId) -> Result<Option<ObjectId>, ReadError> {
+        let mut at = *id;
+        for _ in 0..TAGS_MAX {
+            match self.info(&at)? {
+                Some((ObjectKind::Tag, size)) if size <= TAG_MAX_BYTES => {}
+                Some((ObjectKind::Tag, _)) | None => return Ok(None),
+                Some(_) => return Ok(Some(at)),
+            }
+            let Some(target) = self.target_of_tag(&at)? else { return Ok(None) };
+            at = target;
+        }
+        Ok(None)
     }
 
     /// Follows tags, and commits if a tree is requested, until an object of the type `wanted`. `None`: an object does

@@ -19,7 +19,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts};
 
 use self::{access::allow, output_body::into_body};
 pub(super) use self::{
@@ -51,6 +51,16 @@ pub(super) fn failure(status: StatusCode, text: impl Into<String>) -> Response {
 
 /// First path segments of other protocols. No owner can have these names.
 pub(super) const NOT_OWNERS: [&str; 3] = ["api", "twirp", "_blob"];
+
+/// Returns whether a request is a fetch: `POST …/git-upload-pack`.
+pub(super) fn is_fetch(method: &Method, path: &str) -> bool {
+    let mut parts = path.split('/').skip(1);
+    *method == Method::POST
+        && parts.next().is_some_and(|owner| !NOT_OWNERS.contains(&owner))
+        && parts.next().is_some()
+        && parts.next() == Some("git-upload-pack")
+        && parts.next().is_none()
+}
 
 /// `GET …/info/refs?service=…`: lists the refs and the capabilities of a service.
 pub(super) async fn info_refs(
@@ -189,3 +199,25 @@ fn result(service: GitService, body: impl Into<Body>) -> Response {
 
 /// No bytes.
 const EMPTY: Bytes = Bytes::new();
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_posts_to_the_fetch_address_of_a_repository_are_fetches() {
+        for (method, path, expected) in [
+            (Method::POST, "/admin/demo.git/git-upload-pack", true),
+            (Method::POST, "/admin/demo/git-upload-pack", true),
+            (Method::PUT, "/admin/demo/git-upload-pack", false),
+            (Method::POST, "/admin/demo/git-receive-pack", false),
+            (Method::POST, "/api/demo/git-upload-pack", false),
+            (Method::POST, "/api/v1/repos/admin/demo/contents/git-upload-pack", false),
+            (Method::POST, "/admin/demo.git/info/git-upload-pack", false),
+            (Method::POST, "/admin/demo/git-upload-pack/x", false),
+            (Method::POST, "/git-upload-pack", false),
+        ] {
+            assert_eq!(is_fetch(&method, path), expected, "{method} {path}");
+        }
+    }
+}

@@ -22,7 +22,10 @@ pub(super) async fn into_body(mut output: OutputReceiver, prefix: Bytes) -> Resu
         None | Some(Err(TransferError::Reported(_))) => EMPTY,
         Some(chunk) => chunk?,
     };
-    let first = if prefix.is_empty() { first } else { [prefix, first].concat().into() };
+    let first: Bytes = if prefix.is_empty() { first } else { [prefix, first].concat().into() };
+    if output.has_ended() {
+        return Ok(AxumBody::from(first));
+    }
     Ok(AxumBody::new(OutputBody { first, rest: output }))
 }
 

@@ -21,14 +21,14 @@ pub(in crate::http) fn log_page(page: &LogPage) -> api::LogRecords {
 
 fn record(ShownRecord { record, objects }: &ShownRecord) -> api::LogRecord {
     let line = &record.line;
-    let fields = line.fields.iter().filter(|(name, _)| *name != "request_id");
+    let fields = line.fields.pairs().filter(|(name, _)| *name != "request_id");
     api::LogRecord {
         sequence: number(record.sequence),
         at: precise_time(record.at_ms),
         level: line.level.as_str().to_lowercase(),
         target: line.target.to_owned(),
         message: line.message.clone(),
-        fields: fields.map(|(name, value)| api::LogField { name: (*name).to_owned(), value: value.clone() }).collect(),
+        fields: fields.map(|(name, value)| api::LogField { name: name.to_owned(), value: value.to_owned() }).collect(),
         request_id: line.field("request_id").unwrap_or_default().to_owned(),
         objects: objects.iter().map(object).collect(),
     }
@@ -62,7 +62,7 @@ mod tests {
             level: tracing::Level::WARN,
             target: "farrierd::x",
             message: "m".into(),
-            fields: vec![("request_id", "0a".into()), ("hook", "7".into())],
+            fields: [("request_id", "0a"), ("hook", "7")].into_iter().collect(),
         };
         let page = LogPage {
             records: vec![ShownRecord {

@@ -50,9 +50,9 @@ impl LogObject {
 /// Returns the objects of a record, without duplicates. Repositories may have an ID only.
 pub(super) fn objects(line: &LogLine) -> Vec<LogObject> {
     let mut found = Vec::new();
-    for (name, value) in &line.fields {
+    for (name, value) in line.fields.pairs() {
         let id = value.parse::<u64>().ok().filter(|id| *id != 0);
-        match (*name, id) {
+        match (name, id) {
             ("repository", Some(id)) => found.push(LogObject::with_id(LogObjectKind::Repository, id)),
             ("hook", Some(id)) => found.push(LogObject::with_id(LogObjectKind::Hook, id)),
             ("run", Some(id)) => found.push(LogObject::with_id(LogObjectKind::Run, id)),
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     fn line(target: &'static str, fields: &[(&'static str, &str)]) -> LogLine {
-        let fields = fields.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        let fields = fields.iter().copied().collect();
         LogLine { target, fields, ..LogLine::default() }
     }
 

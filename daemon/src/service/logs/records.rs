@@ -162,7 +162,7 @@ fn newest(records: &LogRecords, query: &LogQuery, matches: impl Fn(&LogLine) -> 
 /// Returns whether a log line contains a text, which is in lower case.
 fn contains(line: &LogLine, text: &str) -> bool {
     let has = |part: &str| part.to_lowercase().contains(text);
-    has(&line.message) || has(line.target) || line.fields.iter().any(|(name, value)| has(&format!("{name}={value}")))
+    has(&line.message) || has(line.target) || line.fields.pairs().any(|(name, value)| has(&format!("{name}={value}")))
 }
 
 #[cfg(test)]
@@ -178,7 +178,7 @@ mod tests {
         let records = LogRecords::new(kept, 1 << 20, 0);
         for number in 0..count {
             let level = if number % 3 == 0 { Level::WARN } else { Level::INFO };
-            let fields = vec![("hook", number.to_string())];
+            let fields = [("hook", number.to_string())].into_iter().collect();
             records.add(0, LogLine { level, target: "farrierd::x", message: "A hook".into(), fields });
         }
         records
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn requests_of_full_screens_can_be_left_out() {
         let records = records(1_000, 3);
-        let fields = vec![("path", "/api/v1/user".to_owned()), (FULL_SCREEN, "true".to_owned())];
+        let fields = [("path", "/api/v1/user"), (FULL_SCREEN, "true")].into_iter().collect();
         records.add(0, LogLine { target: "farrierd::access", fields, ..LogLine::default() });
         assert_eq!(numbers(&find(&records, &query(None, 9))), [1, 2, 3, 4]);
         for after in [None, Some(0)] {

@@ -67,9 +67,9 @@ pub async fn answer(
     Ok(shared_fetch::answer(context, allowed, &request, sends_files).await?.map(FetchAnswer::Shared))
 }
 
-/// Reads the refs of the repository and returns what `write` makes of them. The result counts towards `memory`, and the
-/// list only while it exists. `None`: git must write the answer, because only git can read the refs, `write` returned
-/// `None`, or the list or the answer does not fit into the memory of requests.
+/// Returns what `write` makes of the refs of the repository. The result counts towards `memory`, and a list that is
+/// read from the files only while it exists. `None`: git must write the answer, because only git can read the refs,
+/// `write` returned `None`, or the list or the answer does not fit into the memory of requests.
 pub async fn ref_answer(
     context: &Context,
     allowed: &Allowed,
@@ -83,10 +83,10 @@ pub async fn ref_answer(
     Ok(is_counted.then(|| answer.freeze()))
 }
 
-/// Returns what `write` makes of the list. A long list is written and freed on a thread for blocking work, and `memory`
-/// counts it until then, also if the client disconnects.
+/// Returns what `write` makes of the list. A long list is written and dropped on a thread for blocking work, and
+/// `memory` counts it until then, also if the client disconnects.
 async fn written<T: Send + 'static>(
-    list: RefList,
+    list: Arc<RefList>,
     memory: Arc<RequestMemory>,
     write: impl FnOnce(&RefList) -> T + Send + 'static,
 ) -> T {
@@ -134,8 +134,10 @@ mod tests {
                 refs::put_advertisement(&mut advertisement, list, b"capabilities", false);
                 (LsRefs::default().list(list), advertisement)
             };
-            let found =
-                written(list(refs), memory, move |list| (std::thread::current().id() == own_thread, write(list))).await;
+            let found = written(Arc::new(list(refs)), memory, move |list| {
+                (std::thread::current().id() == own_thread, write(list))
+            })
+            .await;
             assert!(found == (is_here, write(&list(refs))), "{refs} refs");
             assert_eq!(budget.usage().used, 0, "the list is freed when it is written");
         }

@@ -39,23 +39,47 @@ pub(super) const REST_BYTES_PER_SEC: u64 = 8 << 10;
 pub(super) type OutputSender = mpsc::Sender<Result<Bytes, TransferError>>;
 
 /// The receiving end of git's output.
-pub struct OutputReceiver(mpsc::Receiver<Result<Bytes, TransferError>>);
+pub struct OutputReceiver(Chunks);
+
+/// The chunks that follow.
+enum Chunks {
+    /// A task sends them.
+    Sent(mpsc::Receiver<Result<Bytes, TransferError>>),
+    /// All of them, until they are received.
+    Complete(Option<Bytes>),
+}
 
 /// Creates both ends of git's output.
 pub(super) fn channel() -> (OutputSender, OutputReceiver) {
     let (sender, chunks) = mpsc::channel(QUEUE_CHUNKS);
-    (sender, OutputReceiver(chunks))
+    (sender, OutputReceiver(Chunks::Sent(chunks)))
+}
+
+/// Returns output that is complete.
+pub(super) fn complete(output: Bytes) -> OutputReceiver {
+    OutputReceiver(Chunks::Complete(Some(output)))
 }
 
 impl OutputReceiver {
     /// Returns the next chunk, or the error that ends the output. `None`: the output is complete.
     pub async fn recv(&mut self) -> Option<Result<Bytes, TransferError>> {
-        self.0.recv().await
+        match &mut self.0 {
+            Chunks::Sent(chunks) => chunks.recv().await,
+            Chunks::Complete(output) => output.take().map(Ok),
+        }
     }
 
     /// Like [`OutputReceiver::recv`], for callers that poll.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, TransferError>>> {
-        self.0.poll_recv(cx)
+        match &mut self.0 {
+            Chunks::Sent(chunks) => chunks.poll_recv(cx),
+            Chunks::Complete(output) => Poll::Ready(output.take().map(Ok)),
+        }
+    }
+
+    /// Returns whether it is certain that nothing follows.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.0, Chunks::Complete(None))
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! The request that stores an answer starts git, which gets the share of the caller, and a task that writes git's
 //! output. The caller reads the answer like all others. A caller that starts no process has a share of git transfers
-//! too, until its answer is sent or it reads slowly: a slow reader occupies nothing but a file that exists anyway.
+//! too, until its answer is sent or it reads slowly: a slow reader occupies nothing but a file that exists anyway. A
+//! small answer is read at once, after which the connection needs neither a share nor a task.
 //! Bundles are sent in the same way.
 
 use std::{fs::File, ops::Range, time::Duration};
@@ -55,7 +56,9 @@ pub async fn answer(
         Ok(None) => return Ok(None),
         Ok(Some((SharedFetch::Read(reader), share))) => (reader, Some(share)),
         Ok(Some((SharedFetch::Write(writer, reader), share))) => {
-            if !write(state, allowed, writer, share, request).await? {
+            // Also if this client disconnects meanwhile: others may wait for the answer.
+            let writing = write(state.clone(), repository.id, allowed.holder, writer, share, request.clone());
+            if !state.tasks.carry(writing).await? {
                 return Ok(None);
             }
             (reader, None)
@@ -104,21 +107,22 @@ pub async fn send_bundle(
 
 /// Starts git and the task that stores its output. Returns `false` if nothing can be stored.
 async fn write(
-    state: &Context,
-    allowed: &Allowed,
+    state: Context,
+    repository: u64,
+    holder: Holder,
     writer: AnswerWriter,
     share: Share,
-    request: &FetchRequest,
+    request: FetchRequest,
 ) -> Result<bool, TransferError> {
     let mut space = WriteSpace::default();
-    if !space.prepare(state, BUFFER_BYTES as u64).await || writer.open().await.is_err() {
+    if !space.prepare(&state, BUFFER_BYTES as u64).await || writer.open().await.is_err() {
         return Ok(false);
     }
-    let call = fetch_answer::upload_pack(state, allowed.repository.id, request.protocol());
+    let call = fetch_answer::upload_pack(&state, repository, request.protocol());
     let process = call.stream_with(share).await?;
-    let stall_timer = StallTimer::new(state.git.timeout());
-    let task = WriterTask { state: state.clone(), holder: allowed.holder, writer, space, stall_timer };
-    state.tasks.short(task.run(process, request.body()));
+    let (tasks, stall_timer) = (state.tasks.clone(), StallTimer::new(state.git.timeout()));
+    let task = WriterTask { state, holder, writer, space, stall_timer };
+    tasks.short(task.run(process, request.body()));
     Ok(true)
 }
 
@@ -207,12 +211,20 @@ async fn store(
 /// Sends a stored answer. `None`: nothing was stored.
 async fn read(
     state: &Context,
-    access: AccessWatch,
+    mut access: AccessWatch,
     mut reader: AnswerReader,
     share: Option<Share>,
     count: Count,
 ) -> Result<Option<SharedAnswer>, TransferError> {
     let length = reader.complete_length();
+    if let Some(answer) = reader.read_small() {
+        // Nothing watches the caller while the connection sends these bytes. The wait for a share may have been long.
+        if !access.holds().await {
+            return Err(TransferError::Revoked);
+        }
+        count(state, answer.len() as u64);
+        return Ok(Some(SharedAnswer { output: output::complete(answer), length }));
+    }
     let first = match reader.next().await.map_err(GitError::from_output)? {
         ReadStep::Bytes(first) => first,
         ReadStep::End(AnswerEnd::Complete) => Bytes::new(),

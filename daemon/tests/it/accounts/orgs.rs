@@ -92,6 +92,43 @@ async fn the_old_name_of_an_organization_redirects_to_the_new_one() {
     assert_eq!((moved.status, moved.header("location")), (307, location.as_str()));
 }
 
+/// Clients compare IDs before they change or delete an organization, which the API addresses by name.
+#[tokio::test]
+async fn an_organization_with_the_name_of_an_earlier_one_has_an_id_of_its_own() {
+    let (mut world, owner, _) = world().await;
+    let mut known = Vec::new();
+    for step in ["new", "deleted", "renamed", "restarted"] {
+        match step {
+            "deleted" => assert_eq!(world.status(&owner, "delete", "/orgs/acme", Value::Null).await, 204),
+            "renamed" => {
+                let renamed = world.status(&owner, "post", "/orgs/acme/rename", json!({ "new_name": "bolt" })).await;
+                assert_eq!(renamed, 204);
+                // The earlier organization keeps its ID.
+                assert_eq!(world.get(&owner, "/orgs/bolt").await.1["id"], *known.last().expect("an ID"));
+            }
+            // The ID of a deleted organization is not given out again after a restart.
+            "restarted" => {
+                assert_eq!(world.status(&owner, "delete", "/orgs/acme", Value::Null).await, 204);
+                world.farrier.restart().await;
+            }
+            _ => {}
+        }
+        let created = world.ask(&owner, "post", "/orgs", json!({ "username": "acme" })).await;
+        assert_eq!(created.status, 201, "{step}: {created:?}");
+        let id = created.json()["id"].clone();
+        assert!(id.is_i64() && !known.contains(&id), "{step}: {id} {known:?}");
+        for name in ["acme", "ACME"] {
+            assert_eq!(world.get(&owner, &format!("/orgs/{name}")).await.1["id"], id, "{step} {name}");
+        }
+        let edited = world.ask(&owner, "patch", "/orgs/acme", json!({ "description": step })).await.json();
+        assert_eq!((&edited["id"], &edited["description"]), (&id, &step.into()), "{step}");
+        known.push(id);
+    }
+    let all = world.get(&owner, "/user/orgs").await.1;
+    let listed: Vec<_> = all.as_array().expect("a list").iter().map(|org| (&org["id"], &org["name"])).collect();
+    assert!(listed.contains(&(&known[3], &"acme".into())) && listed.contains(&(&known[1], &"bolt".into())), "{all}");
+}
+
 #[tokio::test]
 async fn the_last_member_of_the_owners_team_cannot_be_removed() {
     let (world, owner, unrelated) = world().await;

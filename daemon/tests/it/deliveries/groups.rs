@@ -79,6 +79,72 @@ async fn deliveries_are_grouped_by_hook_reason_and_host() {
     assert_eq!(read(&farrier, "?host=10.0.0.1:8443").await, json!([]), "the hook was deleted");
 }
 
+/// Redelivers the listed deliveries, as the screen of groups does. Returns the statuses of the responses.
+async fn redeliver_all(farrier: &TestDaemon, listed: &Value) -> Vec<u16> {
+    let mut statuses = Vec::new();
+    for delivery in listed.as_array().expect("a list") {
+        let path = format!("{API}/{}/attempts", delivery["guid"].as_str().expect("text"));
+        statuses.push(farrier.admin(Method::POST, &path, json!({})).await.status);
+    }
+    statuses
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_failed_deliveries_of_all_hooks_of_a_host_are_redelivered_and_no_others() {
+    let (farrier, receiver, answers, blocked) = with_results().await;
+    let own_host = receiver.url.trim_start_matches("http://").trim_end_matches("/hook").to_owned();
+    // A second hook of the same host, and one that is switched off.
+    let second = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
+    receiver.reply_with([500, 500, 500].map(Reply::Status));
+    let off = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
+    touch(&farrier, "demo", "again").await;
+    eventually("the new deliveries have ended", async || {
+        read(&farrier, &format!("?host={own_host}&status=failure")).await.as_array().map(Vec::len) == Some(5)
+    })
+    .await;
+    let switched = at_hook(&farrier, Method::PATCH, off, "", json!({ "active": false })).await;
+    assert_eq!(switched.status, 200, "{switched:?}");
+
+    let failed = read(&farrier, &format!("?host={own_host}&status=failure")).await;
+    let rows = failed.as_array().expect("a list");
+    assert!(rows.iter().all(|row| row["state"] == "failed" && row["hook_id"] != blocked), "{failed}");
+    let mut statuses = redeliver_all(&farrier, &failed).await;
+    statuses.sort_unstable();
+    assert_eq!(statuses, [202, 202, 202, 202, 422], "a hook that is off does not stop the others");
+    eventually("the deliveries succeed", async || {
+        let left = read(&farrier, &format!("?host={own_host}&status=failure")).await;
+        left.as_array().expect("a list").iter().all(|row| row["hook_id"] == off)
+            && sent(&farrier, answers, "?status=success").await.len() == 4
+            && sent(&farrier, second, "?status=success").await.len() == 1
+    })
+    .await;
+    let others = sent(&farrier, blocked, "").await;
+    assert!(others.iter().all(|row| row["redelivery"] == false), "another host: {others:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_is_no_host_selects_nothing() {
+    let (farrier, receiver, ..) = with_results().await;
+    let own_host = receiver.url.trim_start_matches("http://").trim_end_matches("/hook").to_owned();
+    let port = own_host.rsplit(':').next().expect("a port");
+    for host in [
+        "%00".to_owned(),
+        "%FF%FE".to_owned(),
+        "%20".to_owned(),
+        "*".to_owned(),
+        "127.0.0.1".to_owned(),
+        format!(":{port}"),
+        format!("{own_host}/hook"),
+        format!("http://{own_host}"),
+        format!("user@{own_host}"),
+        format!("{own_host}%0a"),
+        "a".repeat(4_000),
+    ] {
+        let listed = read(&farrier, &format!("?status=failure&host={host}")).await;
+        assert_eq!(listed, json!([]), "{host}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn results_over_time_count_each_attempted_delivery_once() {
     let (farrier, _receiver, answers, blocked) = with_results().await;

@@ -3,6 +3,7 @@
 mod answers;
 mod clients;
 mod dependence;
+mod kept;
 mod limits;
 mod rights;
 mod storm;
