@@ -104,7 +104,7 @@ impl From<InputError> for GitFailure {
         let status = match error {
             InputError::Cut | InputError::Gzip => StatusCode::BAD_REQUEST,
             InputError::Stalled => StatusCode::REQUEST_TIMEOUT,
-            InputError::Revoked | InputError::Protected => StatusCode::FORBIDDEN,
+            InputError::Revoked => StatusCode::FORBIDDEN,
             InputError::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             InputError::Refused(refused) => return Error::from(refused).into(),
         };

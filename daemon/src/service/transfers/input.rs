@@ -19,9 +19,6 @@ pub enum InputError {
     /// The caller lost its access while it sent the body.
     #[error("your access was revoked")]
     Revoked,
-    /// A rule was added or changed while the client sent the body, and forbids the push.
-    #[error("a rule that protects branches or tags was changed during the push; push again")]
-    Protected,
     /// The body is larger than the limit.
     #[error("the body is larger than {0} bytes")]
     TooLarge(u64),

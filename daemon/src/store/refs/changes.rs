@@ -48,12 +48,16 @@ pub async fn since(read: &impl Read, repository: u64, version: u64, names_max: u
         let rows = read.scan::<ChangeRecord>(&Scan::of(range.clone(), ROWS_AT_ONCE)).await?;
         let Some((last, _)) = rows.last() else { break };
         range = range.after(last);
+        let is_last = rows.len() < ROWS_AT_ONCE;
         found += rows.len() as u64;
         for (_, row) in rows {
             names.extend(row.refs.into_iter().map(|step| step.name));
             if row.many || names.len() > names_max {
                 return Ok(everything);
             }
+        }
+        if is_last {
+            break;
         }
     }
     // Every version from the next one to the current one has a row, and no later version has one.
@@ -72,6 +76,9 @@ pub async fn find(read: &impl Read, repository: u64, change: u64, since: u64) ->
         range = range.after(last);
         if let Some((key, _)) = rows.iter().find(|(_, row)| row.change == change) {
             return Ok(keys::trailing_id(key));
+        }
+        if rows.len() < ROWS_AT_ONCE {
+            return Ok(None);
         }
     }
 }

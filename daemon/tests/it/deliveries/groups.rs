@@ -93,7 +93,7 @@ async fn redeliver_all(farrier: &TestDaemon, listed: &Value) -> Vec<u16> {
 async fn the_failed_deliveries_of_all_hooks_of_a_host_are_redelivered_and_no_others() {
     let (farrier, receiver, answers, blocked) = with_results().await;
     let own_host = receiver.url.trim_start_matches("http://").trim_end_matches("/hook").to_owned();
-    // A second hook of the same host, and one that is switched off.
+    // A second hook of the same host, and a hook that is switched off.
     let second = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
     receiver.reply_with([500, 500, 500].map(Reply::Status));
     let off = hook(&farrier, &receiver.url, &["repository"], json!({})).await;

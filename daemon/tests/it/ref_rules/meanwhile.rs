@@ -1,4 +1,5 @@
-//! Rules that are added while a change through the API waits for the lock of the repository.
+//! Rules that are added while a change through the API waits for the lock of the repository, or while a push is
+//! received.
 
 use std::time::Duration;
 
@@ -6,7 +7,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Binary, Pause, SlowGit, send};
+use crate::support::{Binary, Pause, ServerAddress, SlowGit, git::Client, process, send};
 
 /// Time for requests to reach the lock. If it is too short, the rule refuses them earlier, with the same answer.
 const REACH_THE_LOCK: Duration = Duration::from_millis(300);
@@ -85,4 +86,62 @@ async fn a_rule_that_is_added_while_a_change_waits_for_the_lock_is_respected() {
     assert!(farrier.ended().await.success());
     let checked = farrier.check_data(&["--git", "--json"]).await;
     assert!(checked.status.success(), "the data is consistent: {}", String::from_utf8_lossy(&checked.stdout));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_that_is_added_while_a_push_is_received_decides_about_each_ref() {
+    let mut farrier = Binary::new("");
+    let git = SlowGit::install(&mut farrier, "index-pack");
+    farrier.start().await;
+    let server = &farrier.unix();
+    let post = async |path: &str, body: Value| {
+        let headers = [("content-type", "application/json")];
+        let answer = send(server, Method::POST, &format!("/api/v1{path}"), &headers, body.to_string()).await;
+        assert_eq!(answer.status, 201, "{answer:?}");
+        answer.json()
+    };
+    post("/user/repos", json!({ "name": "demo" })).await;
+    let token = post("/users/admin/tokens", json!({ "name": "push", "scopes": ["all"] })).await;
+    let ServerAddress::Tcp(address) = farrier.tcp() else { panic!("an address") };
+    let remote = format!("http://admin:{}@{address}/admin/demo.git", token["sha1"].as_str().expect("a token"));
+    let work = Client::init(farrier.scratch().join("work"));
+    work.commit("a", "a");
+    work.done(&["push", "-q", &remote, "main"]);
+    let bare = Client::at(farrier.data_dir().join("repositories/1.git"));
+    for (branch, rule, refusal) in [
+        ("closed", json!({ "rule_name": "closed", "enable_push": false }), Some("nobody may push to it")),
+        (
+            "signed",
+            json!({ "rule_name": "signed", "enable_push": true, "require_signed_commits": true }),
+            Some("must be signed"),
+        ),
+        // The push passes the check of its files, which only the new rule requires.
+        ("checked", json!({ "rule_name": "checked", "enable_push": true, "protected_file_patterns": "*.lock" }), None),
+    ] {
+        let before = work.done(&["ls-remote", &remote]);
+        let tip = work.commit("a", branch);
+        git.hold(Pause::End);
+        let mut push = process::command("git");
+        push.args(["push", &remote, &format!("main:{branch}"), &format!("main:beside-{branch}")]);
+        push.current_dir(work.dir());
+        let add = async {
+            git.held().await;
+            post("/repos/admin/demo/branch_protections", rule).await;
+            git.release();
+        };
+        let (pushed, ()) = tokio::join!(process::output(push), add);
+        let pushed = pushed.expect("git");
+        let text = String::from_utf8_lossy(&pushed.stderr);
+        assert_eq!(pushed.status.success(), refusal.is_none(), "{branch}: {text}");
+        assert_eq!(
+            bare.run(&["cat-file", "-e", &tip]).ok,
+            refusal.is_none(),
+            "{branch}: a refused push stores nothing"
+        );
+        if let Some(reason) = refusal {
+            assert!(text.contains(&format!("branch {branch} is protected: ")) && text.contains(reason), "{text}");
+            assert!(text.contains("another ref of this push was refused"), "{text}");
+            assert_eq!(work.done(&["ls-remote", &remote]), before, "{branch}");
+        }
+    }
 }

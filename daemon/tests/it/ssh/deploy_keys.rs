@@ -1,4 +1,4 @@
-//! Deploy keys: the greeting, the payloads of their pushes, and Git LFS.
+//! Deploy keys: the greeting, the refs that they get, the payloads of their pushes, and Git LFS.
 
 use farrier_proto::store::{Delivery, Payload};
 use farrierd::store::{
@@ -29,6 +29,30 @@ async fn the_greeting_names_the_titles_of_a_deploy_key() {
     add_deploy_key(&farrier, "other", &key, true).await;
     let greeted = client.run("deploy", &["-T"], &[]).await;
     assert!(greeted.err.contains("the deploy key deploy demo, deploy other;"), "{greeted:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deploy_key_gets_refs_whose_files_were_not_written() {
+    let (mut farrier, mut client) = demo().await;
+    let key = client.key("deploy", &["-t", "ed25519"]).await;
+    add_deploy_key(&farrier, "demo", &key, true).await;
+    let work = client.work(&farrier, "work", "admin");
+    let tip = work.commit("a", "a");
+    work.done(&["push", "-q", &client.url("admin/demo"), "main"]);
+    let directory = farrier.data_dir().join("repositories/1.git");
+    let version = directory.join("farrier-copy");
+    let before = std::fs::read(&version).expect("a file");
+    work.done(&["push", "-q", &client.url("admin/demo"), "main:new"]);
+    // As if the daemon had been killed after the transaction of the second push.
+    let undo = || {
+        Client::at(&directory).done(&["update-ref", "-d", "refs/heads/new"]);
+        std::fs::write(&version, &before).expect("a file");
+    };
+    farrier.halted(async |_| undo()).await;
+    client.connect_to(&farrier).await;
+    let reader = client.work(&farrier, "reader", "deploy");
+    let listed = reader.done(&["ls-remote", "--heads", &client.url("admin/demo")]);
+    assert_eq!(listed, format!("{tip}\trefs/heads/main\n{tip}\trefs/heads/new"));
 }
 
 /// The payloads of all deliveries with their events, oldest first.

@@ -1,7 +1,7 @@
 //! Completes a push whose objects were received: applies the rules to the objects, moves the pack to the repository,
 //! and moves the refs.
 
-use std::error::Error as StdError;
+use std::{error::Error as StdError, mem};
 
 use bytes::Bytes;
 
@@ -19,10 +19,11 @@ use crate::{
     service::{
         Context, Error,
         ref_moves::{ATOMIC_FAILED, Allow, FAILED, MoveError, Moves, RefOutcome, move_refs, preview},
+        ref_rules,
     },
 };
 
-/// How often the objects are looked up, if others are removed meanwhile.
+/// Maximum number of attempts, if rules change or objects are removed meanwhile.
 const ATTEMPTS: usize = 3;
 /// Maximum number of messages for the person who pushes. The report has the reason for every ref.
 const MESSAGES_MAX: usize = 100;
@@ -46,6 +47,8 @@ struct Objects {
 enum NotMoved {
     /// Objects were removed from the repository since those of the push were looked up.
     Pruned,
+    /// A rule was added or changed since the rules were applied. It forbids an update, or requires another check.
+    Protected,
     /// The pack cannot be moved to the repository.
     NotStored(GitError),
     /// The push ends with this error.
@@ -81,6 +84,17 @@ pub(super) async fn finish(
                     && let Some(problem) = pack.problem().await?
                 {
                     return Ok(report::not_unpacked(&request.commands, &problem, false));
+                }
+            }
+            Err(NotMoved::Protected) => {
+                request.checked =
+                    ref_rules::check(context, request.repository, request.changer, &request.commands).await?;
+                let mut refusals = mem::take(&mut request.checked.refusals);
+                if refusals.is_empty() {
+                    refusals = refused_by_rules(context, request, objects.pack.as_ref()).await?;
+                }
+                if !refusals.is_empty() {
+                    return Ok(report::refused(&request.commands, &refusals));
                 }
             }
             Err(NotMoved::NotStored(error)) => {
@@ -208,7 +222,7 @@ fn outcome_of_all(repository: u64, error: MoveError) -> Result<RefOutcome, NotMo
         MoveError::Gone => Ok(RefOutcome::Refused(DELETED)),
         MoveError::Service(Error::Archived) => Ok(RefOutcome::Refused(ARCHIVED)),
         MoveError::Service(Error::Mirror) => Ok(RefOutcome::Refused(MIRROR)),
-        MoveError::Protected => Err(InputError::Protected.into()),
+        MoveError::Protected => Err(NotMoved::Protected),
         MoveError::Service(error) => Err(error.into()),
         MoveError::Unknown(error) => {
             tracing::error!(repository, error = &error as &dyn StdError, "it is not known whether a push was recorded");
