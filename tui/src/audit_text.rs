@@ -13,20 +13,32 @@ pub(crate) fn actor(actor: &AuditActor) -> String {
 
 /// Returns the address of the client or the local user; empty for the daemon.
 pub(crate) fn origin(actor: &AuditActor) -> String {
-    match actor.uid {
-        Some(uid) => format!("uid {uid}"),
-        None => actor.address.clone(),
-    }
+    uid_or_address(actor.uid, &actor.address)
+}
+
+/// Returns the local user or the address of the client; empty without both.
+pub(crate) fn uid_or_address(uid: Option<u32>, address: &str) -> String {
+    uid.map_or_else(|| address.to_owned(), |uid| format!("uid {uid}"))
 }
 
 /// Returns the kind and the path of the object.
 pub(crate) fn object(entry: &AuditEntry) -> String {
-    format!("{} {}", entry.object.kind, entry.object.path()).trim_end().to_owned()
+    kind_and_path(&entry.object.kind, &entry.object.path())
+}
+
+/// Returns the kind of an object and its path, which can be empty.
+pub(crate) fn kind_and_path(kind: &str, path: &str) -> String {
+    format!("{kind} {path}").trim_end().to_owned()
 }
 
 /// Returns the result, and the number of actions if there were several.
 pub(crate) fn result(entry: &AuditEntry) -> String {
-    if entry.count > 1 { format!("{} x{}", entry.result, entry.count) } else { entry.result.clone() }
+    counted_result(&entry.result, entry.count)
+}
+
+/// Returns the result of `count` equal actions.
+pub(crate) fn counted_result(result: &str, count: i64) -> String {
+    if count > 1 { format!("{result} x{count}") } else { result.to_owned() }
 }
 
 /// Returns names and values of the fields of an entry. Values can be empty. `time`: the formatted time.

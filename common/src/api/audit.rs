@@ -92,8 +92,13 @@ pub struct AuditObject {
 impl AuditObject {
     /// Returns the path or name for display: `octo/demo`, `octo/demo#main`, `alice`.
     pub fn path(&self) -> String {
-        let name = if self.name.is_empty() && self.id != 0 { self.id.to_string() } else { self.name.clone() };
-        match (self.owner.as_str(), self.kind.as_str()) {
+        Self::path_of(&self.kind, self.id, &self.name, &self.owner)
+    }
+
+    /// Returns the path of an object with these fields.
+    pub fn path_of(kind: &str, id: i64, name: &str, owner: &str) -> String {
+        let name = if name.is_empty() && id != 0 { id.to_string() } else { name.to_owned() };
+        match (owner, kind) {
             ("", _) => name,
             (owner, "repository") => format!("{owner}/{name}"),
             (owner, _) => format!("{owner} {name}"),

@@ -9,24 +9,15 @@ use std::{
 
 use crate::kinds::Listing;
 
-/// The pages of a list.
-struct Pages {
-    path: &'static str,
-    page: usize,
-    rows: usize,
-    texts: Vec<String>,
-}
+/// The largest page of the real daemon.
+const PAGE_MAX: usize = 50;
 
 /// Starts the daemon in `directory` and returns its socket. It runs until the process ends.
 #[expect(clippy::disallowed_methods, reason = "the daemon needs threads beside the measurement")]
 pub(crate) fn start(directory: &Path, listings: Vec<Listing>) -> PathBuf {
     let socket = directory.join("farrier.sock");
     let listener = UnixListener::bind(&socket).unwrap();
-    let pages = listings.into_iter().map(|Listing { path, page, around: [before, after], rows }| {
-        let text = |rows: &[String]| format!("{before}{}{after}", rows.join(","));
-        Pages { path, page, rows: rows.len(), texts: rows.chunks(page).map(text).collect() }
-    });
-    let lists: Arc<[Pages]> = pages.collect();
+    let lists: Arc<[Listing]> = listings.into();
     std::thread::spawn(move || {
         for connection in listener.incoming() {
             let lists = Arc::clone(&lists);
@@ -36,7 +27,7 @@ pub(crate) fn start(directory: &Path, listings: Vec<Listing>) -> PathBuf {
     socket
 }
 
-fn serve(connection: UnixStream, lists: &[Pages]) -> Option<()> {
+fn serve(connection: UnixStream, lists: &[Listing]) -> Option<()> {
     let mut reader = BufReader::new(connection.try_clone().ok()?);
     let mut writer = connection;
     loop {
@@ -61,36 +52,51 @@ fn serve(connection: UnixStream, lists: &[Pages]) -> Option<()> {
     }
 }
 
-fn answer(target: &str, lists: &[Pages]) -> String {
+fn answer(target: &str, lists: &[Listing]) -> String {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     // The lists of one hook or run, and the artifacts that are being uploaded, are empty.
     let is_part = ["hook=", "run=", "state=", "after="].iter().any(|part| query.contains(part));
-    let found = lists.iter().find(|list| list.path == path && !is_part).map(|list| {
-        let page = query.split('&').find_map(|pair| pair.strip_prefix("page=")?.parse().ok()).unwrap_or(1_usize);
-        let next = if page < list.texts.len() {
-            format!("link: <http://h{path}?page={}&limit={}>; rel=\"next\"\r\n", page + 1, list.page)
-        } else {
-            String::new()
-        };
-        (format!("x-total-count: {}\r\n{next}", list.rows), list.texts[page - 1].as_str())
-    });
+    let found = lists.iter().find(|list| list.path == path && !is_part).map(|list| page_of(list, query));
     let (headers, body) = match path {
-        _ if found.is_some() => found.unwrap_or_default(),
+        _ if found.is_some() => found.as_ref().map(|(headers, body)| (headers.clone(), &**body)).unwrap_or_default(),
         "/api/farrier/v1/status" => (String::new(), r#"{"version": "0.1.0", "identity": "admin"}"#),
         "/api/healthz" => (String::new(), r#"{"status": "pass"}"#),
         "/api/v1/repos/search" => (String::new(), r#"{"ok": true, "data": []}"#),
         "/api/farrier/v1/tasks" => (String::new(), r#"{"tasks": []}"#),
         "/api/farrier/v1/logs" => (String::new(), "{}"),
-        "/api/farrier/v1/hooks"
+        "/api/v1/admin/users"
+        | "/api/farrier/v1/hooks"
         | "/api/farrier/v1/hooks/events"
         | "/api/farrier/v1/deliveries"
         | "/api/farrier/v1/artifacts"
         | "/api/farrier/v1/runs"
         | "/api/farrier/v1/caches/usage" => (String::new(), "[]"),
+        path if path.ends_with("/teams") => (String::new(), "[]"),
         _ => return "HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\n{}".to_owned(),
     };
     format!(
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n{headers}content-length: {}\r\n\r\n{body}",
         body.len()
     )
+}
+
+/// Returns the headers and the body of a page.
+fn page_of(list: &Listing, query: &str) -> (String, String) {
+    let number = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.parse::<usize>().ok());
+    let [before, after] = list.around;
+    let rows = list.rows.len();
+    let body = |rows: &[String]| format!("{before}{}{after}", rows.join(","));
+    if !list.has_pages {
+        return (format!("x-total-count: {rows}\r\n"), body(&list.rows));
+    }
+    let limit = number("limit=").unwrap_or(PAGE_MAX).clamp(1, PAGE_MAX);
+    let page = number("page=").unwrap_or(1).max(1);
+    let begin = rows.min((page - 1) * limit);
+    let end = rows.min(begin + limit);
+    let next = if end < rows {
+        format!("link: <http://h{}?page={}&limit={limit}>; rel=\"next\"\r\n", list.path, page + 1)
+    } else {
+        String::new()
+    };
+    (format!("x-total-count: {rows}\r\n{next}"), body(&list.rows[begin..end]))
 }

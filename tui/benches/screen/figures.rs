@@ -42,6 +42,11 @@ impl Table {
         self.0.push([what.to_owned(), measured, budget.to_owned(), met.to_owned()]);
     }
 
+    /// Adds a row with an amount of memory and its budget, both in MiB.
+    pub(crate) fn memory(&mut self, what: &str, mebibytes: f64, most: f64) {
+        self.row(what, format!("{mebibytes:.1} MiB"), &format!("{most} MiB"), Some(mebibytes <= most));
+    }
+
     /// Adds a row with the median and the 95th percentile in milliseconds, and a budget for each.
     pub(crate) fn times(&mut self, what: &str, times: &[Duration], [median, high]: [f64; 2]) {
         let figures = Figures::millis(times);

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 pub(crate) struct Listing {
     /// The path, without a query.
     pub(crate) path: &'static str,
-    /// Rows per page.
-    pub(crate) page: usize,
+    /// Whether the daemon sends it in pages.
+    pub(crate) has_pages: bool,
     /// The JSON before and after the rows of a page.
     pub(crate) around: [&'static str; 2],
     pub(crate) rows: Vec<String>,
@@ -20,54 +20,121 @@ pub(crate) struct Kind {
     pub(crate) keys: &'static str,
     /// Returns the lists of a daemon with this number of rows.
     pub(crate) listings: fn(usize) -> Vec<Listing>,
-    /// Returns the number of rows that are shown without a filter.
+    pub(crate) load: Load,
+    /// Returns how many of the loaded rows are shown without a filter.
     pub(crate) shown: fn(usize) -> usize,
+}
+
+/// How the program loads the rows of a list.
+#[derive(Clone, Copy)]
+pub(crate) enum Load {
+    All,
+    /// The newest ones, at most this many.
+    Newest(usize),
+    /// The newest ones, and older ones as soon as the cursor comes near the last row, at most this many.
+    Steps(usize),
+}
+
+impl Load {
+    /// Returns how many of `rows` rows are loaded.
+    pub(crate) fn loaded(self, rows: usize) -> usize {
+        match self {
+            Self::All => rows,
+            Self::Newest(most) | Self::Steps(most) => rows.min(most),
+        }
+    }
 }
 
 /// The screen of logs keeps at most this many records.
 const LOGS_MAX: usize = 5_000;
+/// The daemon remembers 200 tasks that ended. This is more than run at the same time besides them.
+const TASKS_MAX: usize = 1_000;
+/// Audit log, deliveries and runs load at most this many rows.
+const STEPS_MAX: usize = 16_000;
 /// Rows of an unfolded run: the run, its job and two artifacts.
 const ROWS_OF_RUN: usize = 4;
 /// The screen of artifacts unfolds this many runs. A filter unfolds all.
 const UNFOLDED: usize = 3;
-/// Rows per page where the program reads all pages.
-const PAGE: usize = 1_000;
 const TIME: &str = "2026-11-20T11:00:00Z";
 const LISTED: [&str; 2] = ["[", "]"];
 
-/// All kinds. Audit log, deliveries and runs load older rows in steps, and tasks have no pages: the daemon sends all of
-/// these in one page.
-pub(crate) const ALL: [Kind; 12] = [
-    Kind { name: "repositories", keys: "", listings: repositories, shown: all },
-    Kind { name: "hooks", keys: "3", listings: |rows| one("/api/farrier/v1/hooks", PAGE, rows, hook), shown: all },
+/// The list that the program shows first.
+pub(crate) const REPOSITORIES: Kind =
+    Kind { name: "repositories", keys: "", listings: repositories, load: Load::All, shown: all };
+
+/// All kinds.
+pub(crate) const ALL: [Kind; 13] = [
+    REPOSITORIES,
+    Kind {
+        name: "hooks",
+        keys: "3",
+        listings: |rows| one("/api/farrier/v1/hooks", rows, hook),
+        load: Load::All,
+        shown: all,
+    },
     Kind {
         name: "deliveries",
         keys: "4",
-        listings: |rows| one("/api/farrier/v1/deliveries", rows, rows, delivery),
+        listings: |rows| one("/api/farrier/v1/deliveries", rows, delivery),
+        load: Load::Steps(STEPS_MAX),
         shown: all,
     },
     Kind {
         name: "artifacts",
         keys: "5",
         listings: artifacts,
+        load: Load::All,
         shown: |rows| rows / ROWS_OF_RUN + UNFOLDED * (ROWS_OF_RUN - 1),
     },
-    Kind { name: "caches", keys: "5c", listings: |rows| one("/api/farrier/v1/caches", PAGE, rows, cache), shown: all },
-    Kind { name: "audit log", keys: "6", listings: |rows| one("/api/farrier/v1/audit", rows, rows, audit), shown: all },
-    Kind { name: "users", keys: "7", listings: |rows| one("/api/v1/admin/users", PAGE, rows, user), shown: all },
-    Kind { name: "runs", keys: "8", listings: |rows| one("/api/farrier/v1/runs", rows, rows, run), shown: all },
-    Kind { name: "tasks", keys: "9", listings: tasks, shown: all },
-    Kind { name: "logs", keys: "0", listings: logs, shown: |rows| rows.min(LOGS_MAX) },
+    Kind {
+        name: "caches",
+        keys: "5c",
+        listings: |rows| one("/api/farrier/v1/caches", rows, cache),
+        load: Load::All,
+        shown: all,
+    },
+    Kind {
+        name: "audit log",
+        keys: "6",
+        listings: |rows| one("/api/farrier/v1/audit", rows, audit),
+        load: Load::Steps(STEPS_MAX),
+        shown: all,
+    },
+    Kind {
+        name: "users",
+        keys: "7",
+        listings: |rows| one("/api/v1/admin/users", rows, user),
+        load: Load::All,
+        shown: all,
+    },
+    Kind {
+        name: "organizations",
+        keys: "7u",
+        listings: |rows| one("/api/v1/orgs", rows, organization),
+        load: Load::All,
+        shown: all,
+    },
+    Kind {
+        name: "runs",
+        keys: "8",
+        listings: |rows| one("/api/farrier/v1/runs", rows, run),
+        load: Load::Steps(STEPS_MAX),
+        shown: all,
+    },
+    Kind { name: "tasks", keys: "9", listings: tasks, load: Load::Newest(TASKS_MAX), shown: all },
+    Kind { name: "logs", keys: "0", listings: logs, load: Load::Newest(LOGS_MAX), shown: all },
     Kind {
         name: "deleted repositories",
         keys: "u",
-        listings: |rows| one("/api/farrier/v1/deleted/repositories", PAGE, rows, deleted_repository),
+        listings: |rows| one("/api/farrier/v1/deleted/repositories", rows, deleted_repository),
+        load: Load::All,
         shown: all,
     },
     Kind {
         name: "deleted artifacts",
         keys: "5u",
-        listings: |rows| one("/api/farrier/v1/deleted/artifacts", PAGE, rows, deleted_artifact),
+        listings: |rows| one("/api/farrier/v1/deleted/artifacts", rows, deleted_artifact),
+        load: Load::All,
         shown: all,
     },
 ];
@@ -77,9 +144,9 @@ fn all(rows: usize) -> usize {
 }
 
 /// Returns one list of JSON objects.
-fn one(path: &'static str, page: usize, rows: usize, row: fn(usize) -> Value) -> Vec<Listing> {
+fn one(path: &'static str, rows: usize, row: fn(usize) -> Value) -> Vec<Listing> {
     let rows = (1..=rows).map(|id| row(id).to_string()).collect();
-    vec![Listing { path, page, around: LISTED, rows }]
+    vec![Listing { path, has_pages: true, around: LISTED, rows }]
 }
 
 /// Returns a number that is pseudo-random, but the same in each run.
@@ -119,8 +186,7 @@ pub(crate) fn repositories(count: usize) -> Vec<Listing> {
     let mut rows: Vec<(String, String)> = (1..=count).map(row).collect();
     rows.sort();
     let rows = rows.into_iter().map(|(_, text)| text).collect();
-    // The page of the real daemon, because the start of the program is measured with this list.
-    vec![Listing { path: "/api/v1/repos/search", page: 50, around: [r#"{"ok":true,"data":["#, "]}"], rows }]
+    vec![Listing { path: "/api/v1/repos/search", has_pages: true, around: [r#"{"ok":true,"data":["#, "]}"], rows }]
 }
 
 fn hook(id: usize) -> Value {
@@ -132,11 +198,11 @@ fn hook(id: usize) -> Value {
     })
 }
 
-/// All rows must fit into one response, which may have 16 MiB.
 fn delivery(id: usize) -> Value {
     json!({
         "id": id, "guid": format!("9f1c2a7e-44b0-4a51-8a53-{id:012}"), "hook_id": id % 99, "status_code": 200,
         "event": pick(["push", "create", "release"], id), "repository": path(id), "state": "success",
+        "status": "OK", "created_at": TIME, "delivered_at": TIME, "attempts": 1, "max_attempts": 9,
     })
 }
 
@@ -160,8 +226,8 @@ fn artifacts(count: usize) -> Vec<Listing> {
     };
     let artifact_rows = runs.flat_map(|run| [artifact(run, 0), artifact(run, 1)]).collect();
     vec![
-        Listing { path: "/api/farrier/v1/runs", page: PAGE, around: LISTED, rows: run_rows.collect() },
-        Listing { path: "/api/farrier/v1/artifacts", page: PAGE, around: LISTED, rows: artifact_rows },
+        Listing { path: "/api/farrier/v1/runs", has_pages: true, around: LISTED, rows: run_rows.collect() },
+        Listing { path: "/api/farrier/v1/artifacts", has_pages: true, around: LISTED, rows: artifact_rows },
     ]
 }
 
@@ -184,21 +250,33 @@ fn user(id: usize) -> Value {
     let login = format!("{}-{id}", name(id));
     json!({
         "id": id, "login": login, "full_name": format!("Mia {id}"), "email": format!("{login}@example.org"),
-        "active": true, "created": TIME, "last_login": TIME,
+        "active": true, "created": TIME, "last_login": TIME, "visibility": "public", "username": login,
+        "avatar_url": format!("http://forge01.lan/avatars/{id}"), "html_url": format!("http://forge01.lan/{login}"),
+    })
+}
+
+/// Returns an organization. The list is sorted by name.
+fn organization(id: usize) -> Value {
+    let name = format!("team-{id:06}");
+    json!({
+        "id": id, "name": name, "full_name": format!("Team {id}"), "description": "services of the edge",
+        "avatar_url": format!("http://forge01.lan/avatars/{id}"), "visibility": "public", "username": name,
+        "created": TIME,
     })
 }
 
 fn run(id: usize) -> Value {
     json!({
-        "id": id, "repository": path(id), "display_title": "build", "head_branch": "main", "head_sha": "a1b2c3d",
-        "status": "completed", "conclusion": "success",
+        "id": id, "repository": path(id), "display_title": "build", "head_branch": "main",
+        "head_sha": "a1b2c3d4e5".repeat(4), "status": "completed", "conclusion": "success", "started_at": TIME,
+        "completed_at": TIME,
     })
 }
 
 fn tasks(count: usize) -> Vec<Listing> {
     let row = |id: usize| json!({"id": id, "kind": "migration", "repository": path(id), "state": "done", "millis": id, "began_at": TIME});
-    let rows = (1..=count).map(|id| row(id).to_string()).collect();
-    vec![Listing { path: "/api/farrier/v1/tasks", page: count, around: [r#"{"tasks":["#, "]}"], rows }]
+    let rows = (1..=count.min(TASKS_MAX)).map(|id| row(id).to_string()).collect();
+    vec![Listing { path: "/api/farrier/v1/tasks", has_pages: false, around: [r#"{"tasks":["#, "]}"], rows }]
 }
 
 fn logs(count: usize) -> Vec<Listing> {
@@ -212,7 +290,12 @@ fn logs(count: usize) -> Vec<Listing> {
     let count = count.min(LOGS_MAX);
     let rows = (1..=count).map(|id| row(id).to_string()).collect();
     // The records end before the number that the next request continues after.
-    vec![Listing { path: "/api/farrier/v1/logs", page: count, around: [r#"{"next":5001,"records":["#, "]}"], rows }]
+    vec![Listing {
+        path: "/api/farrier/v1/logs",
+        has_pages: false,
+        around: [r#"{"next":5001,"records":["#, "]}"],
+        rows,
+    }]
 }
 
 fn deleted_repository(id: usize) -> Value {

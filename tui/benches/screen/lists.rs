@@ -3,8 +3,8 @@
 use crate::{
     Plan,
     figures::{Figures, Table},
-    kinds::{self, Kind},
-    rows::{LARGE, SMALL, Setup, WIDE},
+    kinds,
+    rows::{LARGE, MEMORY_MAX, SMALL, Setup, WIDE, peak_memory_of_reload},
     terminal::Terminal,
 };
 
@@ -12,20 +12,25 @@ use crate::{
 pub(crate) fn keys(plan: &Plan, table: &mut Table) {
     for kind in kinds::ALL {
         let setup = Setup::with((kind.listings)(plan.rows));
-        let mut terminal = setup.settled(SMALL, kind.keys, (kind.shown)(plan.rows));
-        let resident = terminal.process().resident();
-        let what = format!("memory, {}, {} rows", kind.name, plan.rows);
-        table.row(&what, format!("{resident:.1} MiB"), "40 MiB", Some(resident <= 40.0));
+        let rows = kind.load.loaded(plan.rows);
+        let mut terminal = setup.settled(SMALL, &kind, rows);
+        let (what, resident) = (format!("memory, {}, {rows} rows", kind.name), terminal.process().resident());
+        table.memory(&what, resident, MEMORY_MAX);
+        table.memory(
+            &format!("{what}, at most while they are requested again"),
+            peak_memory_of_reload(&mut terminal),
+            MEMORY_MAX,
+        );
         for size in [SMALL, WIDE, LARGE] {
             terminal.resize(size);
-            one(plan, &mut terminal, &kind, size, table);
+            one(plan, &mut terminal, (kind.name, rows), size, table);
         }
         terminal.leave();
     }
 }
 
 /// Measures one kind of list at one size.
-fn one(plan: &Plan, terminal: &mut Terminal, kind: &Kind, size: (u16, u16), table: &mut Table) {
+fn one(plan: &Plan, terminal: &mut Terminal, (name, rows): (&str, usize), size: (u16, u16), table: &mut Table) {
     let (mut steps, mut first, mut further) = (Vec::new(), Vec::new(), Vec::new());
     terminal.go_to_first();
     for _ in 0..plan.rounds.div_ceil(7) {
@@ -48,6 +53,6 @@ fn one(plan: &Plan, terminal: &mut Terminal, kind: &Kind, size: (u16, u16), tabl
         both(&further)
     );
     let met = steps.at(50) <= 2.0 && [steps, first, further].iter().all(|figures| figures.at(95) <= 16.0);
-    let what = format!("{}, {} rows, {}x{}, median / p95", kind.name, plan.rows, size.0, size.1);
+    let what = format!("{name}, {rows} rows, {}x{}, median / p95", size.0, size.1);
     table.row(&what, measured, "2 / 16 ms, 16 ms, 16 ms", Some(met));
 }

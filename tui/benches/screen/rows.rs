@@ -8,13 +8,17 @@ use std::{
 use crate::{
     Plan, daemon,
     figures::{Figures, Table},
-    kinds::{self, Listing},
+    kinds::{self, Kind, Listing, Load},
     terminal::Terminal,
 };
 
 pub(crate) const SMALL: (u16, u16) = (80, 24);
 pub(crate) const WIDE: (u16, u16) = (120, 40);
 pub(crate) const LARGE: (u16, u16) = (200, 60);
+/// The budget of the resident memory, MiB.
+pub(crate) const MEMORY_MAX: f64 = 40.0;
+/// Time limit for all rows of a list.
+const LOAD_BOUND: Duration = Duration::from_mins(2);
 
 /// A running daemon and its temporary directory.
 pub(crate) struct Setup {
@@ -37,17 +41,28 @@ impl Setup {
         Terminal::start(self.directory.path(), &self.socket, size)
     }
 
-    /// Starts a terminal, opens a list with `keys`, loads all its `rows` and waits until the screen is idle.
-    pub(crate) fn settled(&self, size: (u16, u16), keys: &str, rows: usize) -> Terminal {
+    /// Starts a terminal, opens a list, loads `rows` rows and waits until the screen is idle.
+    pub(crate) fn settled(&self, size: (u16, u16), kind: &Kind, rows: usize) -> Terminal {
         let mut terminal = self.terminal(size);
         terminal.wait_for("? help");
-        for key in keys.chars() {
+        for key in kind.keys.chars() {
             terminal.type_(&key.to_string());
             terminal.settle();
         }
-        let digits = rows.to_string();
+        let digits = (kind.shown)(rows).to_string();
         let (thousands, rest) = digits.split_at(digits.len().saturating_sub(3));
-        terminal.wait_for(format!("1/{thousands} {rest}").replace("/ ", "/").as_str());
+        let count = format!("/{thousands} {rest}").replace("/ ", "/");
+        if let Load::Steps(_) = kind.load {
+            let begun = Instant::now();
+            while !terminal.shows(&count) {
+                assert!(begun.elapsed() < LOAD_BOUND, "fewer than {rows} {} were loaded", kind.name);
+                // The cursor goes to the last row.
+                terminal.type_("G");
+                terminal.settle();
+            }
+            terminal.go_to_first();
+        }
+        terminal.wait_for(&format!("1{count}"));
         terminal.type_("p");
         terminal.wait_for("paused");
         // The first rows are shown before the last ones arrive; the waiting indicator disappears with the last
@@ -79,7 +94,7 @@ pub(crate) fn keys(plan: &Plan, table: &mut Table) {
     for (size, drawing, budgets) in
         [(SMALL, Some(0.5), [300, 1_700]), (WIDE, None, [400, 3_000]), (LARGE, Some(1.5), [600, 4_800])]
     {
-        let mut terminal = setup.settled(size, "", plan.rows);
+        let mut terminal = setup.settled(size, &kinds::REPOSITORIES, plan.rows);
         let name = format!("{}x{}", size.0, size.1);
         steps(plan, &mut terminal, table, &name, drawing, budgets);
         if size == SMALL {
@@ -147,20 +162,13 @@ fn long_list(plan: &Plan, terminal: &mut Terminal, table: &mut Table) {
     table.times(&format!("filter {} rows, each key", plan.rows), &filter, [16.0, 16.0]);
     let sort: Vec<Duration> = (0..plan.rounds.div_ceil(4)).map(|_| terminal.answer("S")).collect();
     table.times(&format!("sort {} rows", plan.rows), &sort, [60.0, 60.0]);
-    let resident = process.resident();
-    table.row(
-        &format!("memory with {} rows", plan.rows),
-        format!("{resident:.1} MiB"),
-        "40 MiB",
-        Some(resident <= 40.0),
-    );
+    table.memory(&format!("memory with {} rows", plan.rows), process.resident(), MEMORY_MAX);
     let most = peak_memory_of_reload(terminal);
-    let what = format!("memory while {} rows are requested again, at most", plan.rows);
-    table.row(&what, format!("{most:.1} MiB"), "40 MiB", Some(most <= 40.0));
+    table.memory(&format!("memory while {} rows are requested again, at most", plan.rows), most, MEMORY_MAX);
 }
 
 /// Reloads all rows and returns the peak of the resident memory until the program is idle, MiB.
-fn peak_memory_of_reload(terminal: &mut Terminal) -> f64 {
+pub(crate) fn peak_memory_of_reload(terminal: &mut Terminal) -> f64 {
     let process = terminal.process();
     terminal.type_("r");
     let mut most = process.resident();
@@ -196,7 +204,7 @@ fn frames(terminal: &mut Terminal, table: &mut Table) {
 /// Measures bytes, processor time and wake-ups while the program is idle.
 pub(crate) fn silence(plan: &Plan, table: &mut Table) {
     let setup = Setup::repositories(plan.rows);
-    let mut terminal = setup.settled(SMALL, "", plan.rows);
+    let mut terminal = setup.settled(SMALL, &kinds::REPOSITORIES, plan.rows);
     let (bytes, spent, switches, _) = listen(&mut terminal, plan.silence);
     let what = format!("nothing live for {} s: bytes, wake-ups, processor", plan.silence);
     let measured = format!("{bytes} B, {switches}, {spent:.2} ms");

@@ -4,18 +4,25 @@
 //! line's output, and the command line uses only [`open`] of it.
 
 mod app;
+mod audit;
 mod bulk;
+mod cache;
 mod caps;
+mod compact;
 mod copy;
+mod deleted;
+mod delivery;
 mod editor;
 mod form;
 mod frame_rate;
+mod hook;
 mod key;
 mod keymap;
 mod layer;
 mod line;
 mod list;
 mod net;
+mod organization;
 mod pager;
 mod redacted;
 mod repo;
@@ -30,6 +37,7 @@ mod term;
 mod theme;
 mod times;
 mod transfers;
+mod user;
 mod view;
 mod words;
 mod world;

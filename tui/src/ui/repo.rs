@@ -1,27 +1,28 @@
 //! Compact representation of a repository for lists.
 //!
-//! A list can hold a hundred thousand repositories, so the texts are stored in one string, the switches in a byte,
-//! and values that repositories have in common only once. The complete object is requested from the daemon when it
-//! is needed.
+//! Values that repositories have in common, such as their switches, are stored once. The complete object is requested
+//! from the daemon when it is needed.
 
 use std::sync::Arc;
 
 use farrier_common::api::{MigrationProgress, Permissions, Repository};
 
-use super::words;
+use super::{
+    compact::{PackedTexts, SharedValues},
+    words,
+};
 
-/// Number of shared values that a new one is compared with. More would make long lists slow.
-const KINDS_MAX: usize = 16;
+/// The places of texts among those of a repository.
+const NAME: usize = 0;
+const BRANCH: usize = 1;
+const ABOUT: usize = 2;
 
 /// The data of a repository that a list, its filters and its actions need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RepositorySummary {
     pub(crate) id: i64,
-    /// Full name, default branch and description, concatenated.
-    text: Arc<str>,
-    /// Start of the default branch and of the description.
-    branch_at: u32,
-    about_at: u32,
+    /// Full name, default branch and description.
+    texts: PackedTexts<3>,
     /// KiB, as in the API.
     pub(crate) size: i64,
     /// Seconds since 1970; 0 for none.
@@ -29,7 +30,6 @@ pub(crate) struct RepositorySummary {
     pub(crate) updated: i64,
     kind: Arc<Kind>,
     rare: Option<Arc<Rare>>,
-    switches: u8,
 }
 
 /// Values that most repositories of a daemon have in common.
@@ -39,6 +39,7 @@ struct Kind {
     ssh: Address,
     format: String,
     permissions: Permissions,
+    switches: u8,
 }
 
 /// Values that only few repositories have.
@@ -77,7 +78,7 @@ const MIRROR: u8 = 8;
 
 impl RepositorySummary {
     pub(crate) fn full_name(&self) -> &str {
-        &self.text[..self.branch_at as usize]
+        self.texts.get(NAME)
     }
 
     /// Returns the name without the owner.
@@ -86,27 +87,27 @@ impl RepositorySummary {
     }
 
     pub(crate) fn default_branch(&self) -> &str {
-        &self.text[self.branch_at as usize..self.about_at as usize]
+        self.texts.get(BRANCH)
     }
 
     pub(crate) fn description(&self) -> &str {
-        &self.text[self.about_at as usize..]
+        self.texts.get(ABOUT)
     }
 
     pub(crate) fn is_private(&self) -> bool {
-        self.switches & PRIVATE != 0
+        self.kind.switches & PRIVATE != 0
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.switches & EMPTY != 0
+        self.kind.switches & EMPTY != 0
     }
 
     pub(crate) fn is_archived(&self) -> bool {
-        self.switches & ARCHIVED != 0
+        self.kind.switches & ARCHIVED != 0
     }
 
     pub(crate) fn is_mirror(&self) -> bool {
-        self.switches & MIRROR != 0
+        self.kind.switches & MIRROR != 0
     }
 
     pub(crate) fn clone_url(&self) -> String {
@@ -142,22 +143,24 @@ impl RepositorySummary {
 /// Converts repositories to the compact form and shares common values.
 #[derive(Debug, Default)]
 pub(crate) struct RepositoryCompactor {
-    kinds: Vec<Arc<Kind>>,
+    kinds: SharedValues<Kind>,
 }
 
 impl RepositoryCompactor {
     pub(crate) fn compact(&mut self, repository: Repository) -> RepositorySummary {
-        let kind = self.kind(&repository);
-        let text = [repository.full_name.as_str(), &repository.default_branch, &repository.description].concat();
-        // Responses never reach the maximum of this number type.
-        let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-        let branch_at = repository.full_name.len();
         let switches = [
             (repository.private, PRIVATE),
             (repository.empty, EMPTY),
             (repository.archived, ARCHIVED),
             (repository.mirror, MIRROR),
         ];
+        let kind = Kind {
+            https: Address::of(&repository.clone_url, &repository.full_name),
+            ssh: Address::of(&repository.ssh_url, &repository.full_name),
+            format: repository.object_format_name,
+            permissions: repository.permissions,
+            switches: switches.into_iter().filter_map(|(on, bit)| on.then_some(bit)).sum(),
+        };
         let rare = Rare {
             source: repository.original_url,
             website: repository.website,
@@ -166,33 +169,13 @@ impl RepositoryCompactor {
         let has_rare = !rare.source.is_empty() || !rare.website.is_empty() || rare.migration.is_some();
         RepositorySummary {
             id: repository.id,
-            text: text.into(),
-            branch_at: offset(branch_at),
-            about_at: offset(branch_at + repository.default_branch.len()),
+            texts: PackedTexts::of([&repository.full_name, &repository.default_branch, &repository.description]),
             size: repository.size,
             created: words::seconds(&repository.created_at),
             updated: words::seconds(&repository.updated_at),
-            kind,
+            kind: self.kinds.share(kind),
             rare: has_rare.then(|| Arc::new(rare)),
-            switches: switches.into_iter().filter_map(|(on, bit)| on.then_some(bit)).sum(),
         }
-    }
-
-    fn kind(&mut self, repository: &Repository) -> Arc<Kind> {
-        let kind = Kind {
-            https: Address::of(&repository.clone_url, &repository.full_name),
-            ssh: Address::of(&repository.ssh_url, &repository.full_name),
-            format: repository.object_format_name.clone(),
-            permissions: repository.permissions,
-        };
-        if let Some(known) = self.kinds.iter().find(|known| ***known == kind) {
-            return Arc::clone(known);
-        }
-        let kind = Arc::new(kind);
-        if self.kinds.len() < KINDS_MAX {
-            self.kinds.push(Arc::clone(&kind));
-        }
-        kind
     }
 }
 

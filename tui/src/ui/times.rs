@@ -88,9 +88,9 @@ impl Clock {
         }
     }
 
-    /// Formats `14:02:07`, or the time in full.
-    pub(crate) fn moment(&self, text: &str) -> String {
-        if self.style == Times::Iso { self.age(text) } else { self.time(text) }
+    /// Formats a time (seconds since 1970): `14:02:07`, or the time in full.
+    pub(crate) fn moment(&self, then: i64) -> String {
+        if self.style == Times::Iso { self.age_from(then) } else { self.time_of(then) }
     }
 
     /// Formats how long ago a time was, in any style.
@@ -122,11 +122,11 @@ impl Clock {
         }
     }
 
-    /// Formats `2026-11-20 14:02`: date and minute; in full in ISO style. A dash for no time.
-    pub(crate) fn minute(&self, text: &str) -> String {
+    /// Formats seconds since 1970 as `2026-11-20 14:02`: date and minute; in full in ISO style. A dash for no time.
+    pub(crate) fn minute_of(&self, then: i64) -> String {
         match self.style {
-            Times::Iso => self.age(text),
-            Times::Relative | Times::Local => self.written(seconds(text), "%Y-%m-%d %H:%M"),
+            Times::Iso => self.age_from(then),
+            Times::Relative | Times::Local => self.written(then, "%Y-%m-%d %H:%M"),
         }
     }
 
@@ -137,7 +137,12 @@ impl Clock {
 
     /// Formats `14:02:07`.
     pub(crate) fn time(&self, text: &str) -> String {
-        self.written(seconds(text), "%H:%M:%S")
+        self.time_of(seconds(text))
+    }
+
+    /// Formats the same for a time in seconds since 1970.
+    pub(crate) fn time_of(&self, then: i64) -> String {
+        self.written(then, "%H:%M:%S")
     }
 
     fn written(&self, then: i64, form: &str) -> String {
@@ -197,7 +202,13 @@ mod tests {
         let then = "2026-11-20T21:02:09Z";
         let all = |style| {
             let clock = clock(style);
-            [clock.age(then), clock.moment(then), clock.stamp(then), clock.time(then), clock.until(seconds(then))]
+            [
+                clock.age(then),
+                clock.moment(seconds(then)),
+                clock.stamp(then),
+                clock.time(then),
+                clock.until(seconds(then)),
+            ]
         };
         assert_eq!(all(Times::Relative), ["14h", "21:02:09", "2026-11-20 21:02:09", "21:02:09", "over"]);
         let iso = "2026-11-20T21:02:09Z";

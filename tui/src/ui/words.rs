@@ -26,6 +26,12 @@ pub(crate) fn seconds(text: &str) -> i64 {
     text.parse::<Timestamp>().map_or(0, |then| then.as_second().max(0))
 }
 
+/// Formats seconds since 1970 as the daemon does; 0 as the zero time of the Gitea API.
+pub(crate) fn rfc3339(seconds: i64) -> String {
+    let time = Timestamp::from_second(seconds).ok().filter(|_| seconds > 0);
+    time.map_or_else(|| "0001-01-01T00:00:00Z".to_owned(), |time| time.to_string())
+}
+
 /// Returns the seconds since a time in seconds since 1970; 0 means no time.
 pub(crate) fn seconds_from(then: i64, now: Timestamp) -> Option<i64> {
     (then > 0).then(|| now.as_second() - then)
@@ -99,6 +105,13 @@ mod tests {
         let shifted = "ȺȺ\u{212a}";
         assert_eq!(shifted.to_lowercase().len(), shifted.len());
         assert_eq!(lowercase_in_place(shifted), None);
+    }
+
+    #[test]
+    fn times_are_formatted_as_the_daemon_does() {
+        for text in ["2026-11-21T11:55:00Z", "1970-01-01T00:00:01Z", "0001-01-01T00:00:00Z"] {
+            assert_eq!(rfc3339(seconds(text)), text);
+        }
     }
 
     #[test]

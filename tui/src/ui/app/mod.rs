@@ -240,7 +240,8 @@ impl App {
         if host.is_empty() { "farrier" } else { host }
     }
 
-    /// Shows a notice and adds it to the messages; an error rings the bell.
+    /// Shows a notice and adds it to the messages; an error rings the bell. An error stays until the next key: a notice
+    /// that follows from it, such as that of a list that was requested again, would say something else.
     pub(super) fn notify(&mut self, tone: Tone, text: String) {
         self.messages.push((self.world.clock.now, text.clone()));
         let excess = self.messages.len().saturating_sub(MESSAGES_MAX);
@@ -248,7 +249,10 @@ impl App {
         if tone == Tone::Error {
             self.effects.push(Effect::Bell);
         }
-        self.notice = Some((tone, text, self.world.now));
+        let hides_error = tone != Tone::Error && matches!(self.notice, Some((Tone::Error, ..)));
+        if !hides_error {
+            self.notice = Some((tone, text, self.world.now));
+        }
     }
 
     /// Warns once per address, because the program reconnects often.

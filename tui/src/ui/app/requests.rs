@@ -44,6 +44,8 @@ fn is_partial(answer: &Answer) -> bool {
     }
     match answer {
         Answer::Repositories(page) => open(page),
+        Answer::Hooks(page) => open(page),
+        Answer::Deliveries(page) => open(page),
         Answer::Directory(directory) => open(&directory.entries),
         Answer::Tags(page) => open(page),
         Answer::Branches(page) => open(page),

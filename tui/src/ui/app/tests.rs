@@ -1,6 +1,7 @@
 //! Tests of the model: messages as input, snapshots of the screen as output.
 
 mod account_keys;
+mod activity;
 mod answers;
 mod artifacts;
 mod budgets;

@@ -2,6 +2,8 @@
 //!
 //! The content comes from the key table. Every printable key is part of the search.
 
+use std::cell::Cell;
+
 use ratatui::{
     buffer::Buffer,
     layout::{Position, Rect},
@@ -20,6 +22,15 @@ use crate::ui::{
 const HERE: &str = "Here";
 const EVERYWHERE: &str = "Everywhere";
 const COMMAND: &str = "Commands without a key";
+
+/// From this width on, the lines are in two columns.
+const TWO_COLUMNS: u16 = 120;
+/// Width of the box for each column, in cells.
+const COLUMN_WIDTH: u16 = 66;
+/// Cells between two columns.
+const GAP: u16 = 2;
+/// Width from which a column has room for long keys beside the titles.
+const ROOMY: u16 = 62;
 
 /// One line of help.
 #[derive(Clone, Debug)]
@@ -53,6 +64,8 @@ pub(crate) struct Help {
     elsewhere: Vec<&'static str>,
     search: Line,
     top: usize,
+    /// Number of lines for which there was room when it was last drawn.
+    room: Cell<usize>,
 }
 
 fn is_general(scope: Scope) -> bool {
@@ -84,7 +97,8 @@ impl Help {
                 elsewhere.push(screen.name());
             }
         }
-        Self { title: format!("Help: {title}"), rows, elsewhere, search: Line::default(), top: 0 }
+        let (title, search) = (format!("Help: {title}"), Line::default());
+        Self { title, rows, elsewhere, search, top: 0, room: Cell::default() }
     }
 
     /// Returns the search text.
@@ -106,7 +120,7 @@ impl Help {
                 }
             }
         }
-        self.top = self.top.min(self.lines().len().saturating_sub(1));
+        self.top = self.top.min(self.lines().len().saturating_sub(self.room.get().max(1)));
         Step::Stay
     }
 
@@ -132,29 +146,82 @@ impl Help {
     }
 
     pub(super) fn draw(&self, body: Rect, buf: &mut Buffer) -> Position {
-        let inner = boxed(buf, body, 66, body.height, &self.title);
+        let columns = if body.width >= TWO_COLUMNS { 2 } else { 1 };
+        let inner = boxed(buf, body, COLUMN_WIDTH * columns, body.height, &self.title);
         let used = text(buf, inner, "Search: ", Role::Key);
         let field = Rect { x: inner.x + used.min(inner.width), width: inner.width.saturating_sub(used), ..inner };
         let (shown, cursor) = self.search.window(field.width.saturating_sub(1));
         text(buf, field, &shown, Role::Text);
-        // On narrow terminals titles start right after the keys, so that they are not cut off.
-        let column = if inner.width < NARROW { 8 } else { 23 };
         let lines = self.lines();
         let rows = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
-        let top = self.top.min(lines.len().saturating_sub(usize::from(rows.height)));
-        for ((role, keys, what), y) in lines.iter().skip(top).zip(rows.y..rows.bottom()) {
-            let line = Rect { y, height: 1, ..inner };
-            if what.is_empty() {
-                text(buf, line, keys, *role);
-                continue;
-            }
-            let at = |x: u16| Rect { x: line.x + x.min(line.width), width: line.width.saturating_sub(x), ..line };
-            let used = text(buf, at(2), keys, *role);
-            text(buf, at((used + 4).max(column)), what, Role::Text);
+        let height = usize::from(rows.height);
+        self.room.set(height * usize::from(columns));
+        let top = self.top.min(lines.len().saturating_sub(self.room.get()));
+        let width = rows.width / columns;
+        for column in 0..columns {
+            let area = Rect { x: rows.x + column * width, width: width.saturating_sub(GAP * (columns - 1)), ..rows };
+            draw_column(lines.iter().skip(top + height * usize::from(column)), area, buf);
         }
         if lines.is_empty() {
             text(buf, rows, "Nothing found. Esc closes help.", Role::Muted);
         }
         Position { x: field.x + cursor, y: inner.y }
+    }
+}
+
+/// Draws headings and keys with their titles until the area is full.
+fn draw_column<'a>(lines: impl Iterator<Item = &'a (Role, &'a str, &'static str)>, area: Rect, buf: &mut Buffer) {
+    // Where there is less room, titles start closer to the keys, so that they are not cut off.
+    let column = match area.width {
+        ..NARROW => 8,
+        NARROW..ROOMY => 17,
+        _ => 23,
+    };
+    for ((role, keys, what), y) in lines.zip(area.y..area.bottom()) {
+        let line = Rect { y, height: 1, ..area };
+        if what.is_empty() {
+            text(buf, line, keys, *role);
+            continue;
+        }
+        let at = |x: u16| Rect { x: line.x + x.min(line.width), width: line.width.saturating_sub(x), ..line };
+        let used = text(buf, at(2), keys, *role);
+        text(buf, at((used + 4).max(column)), what, Role::Text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::buffer::Cell;
+
+    use super::*;
+
+    /// Returns the keys that a help with 30 rows shows in an area with room for nine lines.
+    fn shown(help: &Help, width: u16) -> Vec<String> {
+        let mut buf = Buffer::empty(Rect::new(0, 0, width, 12));
+        help.draw(buf.area, &mut buf);
+        let text: String = buf.content.iter().map(Cell::symbol).collect();
+        let mut keys: Vec<String> =
+            text.split_whitespace().filter(|word| word.starts_with("key")).map(str::to_owned).collect();
+        keys.sort();
+        keys
+    }
+
+    #[test]
+    fn wide_terminals_show_twice_as_many_keys() {
+        let rows = (0..30).map(|n| HelpRow::new(HERE, format!("key{n:02}"), "Title", "", "")).collect();
+        let (title, search, room) = ("Help".into(), Line::default(), std::cell::Cell::default());
+        let mut help = Help { title, rows, elsewhere: Vec::new(), search, top: 0, room };
+        // The first line is the heading.
+        let expected = |keys: std::ops::Range<usize>| keys.map(|n| format!("key{n:02}")).collect::<Vec<_>>();
+        assert_eq!(shown(&help, TWO_COLUMNS - 1), expected(0..8));
+        assert_eq!(shown(&help, TWO_COLUMNS), expected(0..17));
+        help.key(Key::Down);
+        assert_eq!(shown(&help, TWO_COLUMNS), expected(0..18));
+        for _ in 0..4 {
+            help.key(Key::PageDown);
+        }
+        assert_eq!(shown(&help, TWO_COLUMNS), expected(12..30), "no room stays empty at the end");
+        help.key(Key::Up);
+        assert_eq!(shown(&help, TWO_COLUMNS), expected(11..29), "one key is enough to leave the end");
     }
 }

@@ -27,6 +27,7 @@ pub(crate) use self::{
     draw::{TableOptions, column_at, draw},
     feed::Feed,
     filter::{BadFilter, Filter, Haystack},
+    pending_rows::PendingRows,
     row::{CellText, Column, Row},
     units::FilterColumn,
     view::ListView,

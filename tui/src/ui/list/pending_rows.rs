@@ -10,7 +10,7 @@ const GONE_MAX: usize = 64;
 
 /// Rows that are being loaded. The older rows must not change until all of these are loaded.
 #[derive(Debug)]
-pub(super) struct PendingRows<T> {
+pub(crate) struct PendingRows<T> {
     /// Indexes of the older rows; indexes beyond them refer to `new`.
     indexes: Vec<usize>,
     new: Vec<T>,
@@ -26,7 +26,7 @@ impl<T> Default for PendingRows<T> {
 
 impl<T: Row> PendingRows<T> {
     /// Adds a row. `older` are the rows that are shown.
-    pub(super) fn add(&mut self, row: T, older: &[T]) {
+    pub(crate) fn add(&mut self, row: T, older: &[T]) {
         let id = row.id();
         let ahead = older.iter().skip(self.next).take(GONE_MAX).position(|old| old.id() == id);
         let index = ahead.map(|by| self.next + by);
@@ -41,7 +41,7 @@ impl<T: Row> PendingRows<T> {
     }
 
     /// Returns all rows, or `None` if they equal the older ones.
-    pub(super) fn rows(self, older: &[T]) -> Option<Vec<T>> {
+    pub(crate) fn rows(self, older: &[T]) -> Option<Vec<T>> {
         if self.indexes.iter().copied().eq(0..older.len()) {
             return None;
         }

@@ -3,16 +3,26 @@
 use std::path::PathBuf;
 
 use farrier_common::api::{
-    AccessToken, Artifact, AuditEntry, BackgroundTask, Branch, BranchProtection, CacheUsage, Commit, Delivery,
-    DeliveryDetail, DeliveryGroups, DeliveryResults, DeployKey, Event, FoundArtifact, FoundCacheEntry, FoundRun,
-    GpgKey, Health, Hook, HookEvent, LogRecords, MetricsSeries, Organization, PublicKey, PushMirror, Release,
-    ReplayedDelivery, Repository, RestorableArtifact, RestorableRepository, Status, Tag, TagProtection, Team, User,
+    AccessToken, Artifact, BackgroundTask, Branch, BranchProtection, CacheUsage, Commit, DeliveryDetail,
+    DeliveryGroups, DeliveryResults, DeployKey, Event, FoundArtifact, FoundRun, GpgKey, Health, Hook, HookEvent,
+    LogRecords, MetricsSeries, Organization, PublicKey, PushMirror, Release, ReplayedDelivery, Repository, Status, Tag,
+    TagProtection, Team, User,
 };
 
 use farrier_common::client::Tagged;
 
 use super::{Collaborator, Directory, Excerpt, OrganizationMember, RepositoryCounts};
-use crate::ui::{repo::RepositorySummary, runs::RunsBatch};
+use crate::ui::{
+    audit::AuditSummary,
+    cache::CacheSummary,
+    deleted::{DeletedArtifactSummary, DeletedRepositorySummary},
+    delivery::DeliverySummary,
+    hook::HookSummary,
+    organization::OrganizationSummary,
+    repo::RepositorySummary,
+    runs::{ListedRun, RunsBatch},
+    user::UserSummary,
+};
 
 /// One page of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,19 +65,19 @@ pub(crate) enum Answer {
     /// Names of the caller's organizations.
     Organizations(Vec<String>),
     /// All organizations that the caller sees.
-    AllOrganizations(Page<Organization>),
+    AllOrganizations(Page<OrganizationSummary>),
     Organization(Box<Organization>),
     Teams(Page<Team>),
     Team(Box<Team>),
     Members(Page<OrganizationMember>),
-    DeletedRepositories(Page<RestorableRepository>),
-    DeletedArtifacts(Page<RestorableArtifact>),
-    Audit(Page<AuditEntry>),
+    DeletedRepositories(Page<DeletedRepositorySummary>),
+    DeletedArtifacts(Page<DeletedArtifactSummary>),
+    Audit(Page<AuditSummary>),
     /// Oldest first.
     Logs(Box<LogRecords>),
-    Caches(Page<FoundCacheEntry>),
+    Caches(Page<CacheSummary>),
     CacheUsage(Page<CacheUsage>),
-    Users(Page<User>),
+    Users(Page<UserSummary>),
     User(Box<User>),
     Tokens(Page<AccessToken>),
     /// SSH keys and OpenPGP keys.
@@ -76,7 +86,9 @@ pub(crate) enum Answer {
     Token(Box<AccessToken>),
     /// Newest first.
     Tasks(Vec<BackgroundTask>),
-    Hooks(Vec<Hook>),
+    Hooks(Page<HookSummary>),
+    /// One line for each hook.
+    HookJson(String),
     HookEvents(Vec<HookEvent>),
     Hook(Box<Hook>),
     LoadedHook(Box<Tagged<Hook>>),
@@ -86,8 +98,8 @@ pub(crate) enum Answer {
         copied: i64,
         skipped: i64,
     },
-    Deliveries(Page<Delivery>),
-    LastDeliveries(Vec<Delivery>),
+    Deliveries(Page<DeliverySummary>),
+    LastDeliveries(Vec<DeliverySummary>),
     DeliveryGroups(Box<DeliveryGroups>),
     DeliveryResults(Box<DeliveryResults>),
     Delivery(Box<DeliveryDetail>),
@@ -104,7 +116,7 @@ pub(crate) enum Answer {
     /// The newest first.
     FoundRuns(Vec<FoundRun>),
     /// Runs, the newest first, and whether there may be older ones.
-    RunList(Page<FoundRun>, bool),
+    RunList(Page<ListedRun>, bool),
     /// Artifacts of a run, and whether it has more.
     RunArtifacts(Vec<FoundArtifact>, bool),
     /// One page of runs and artifacts.

@@ -5,7 +5,11 @@ use farrier_common::{
     client::{AuditFilter, Client, ClientError, Pages},
 };
 
-use super::{Answer, Page};
+use super::{
+    Answer, Page,
+    compact_page::{Compact, CompactPage},
+};
+use crate::ui::audit::{AuditCompactor, AuditSummary};
 
 /// Status of a caller who is not an administrator.
 const FORBIDDEN: u16 = 403;
@@ -23,11 +27,21 @@ pub(super) async fn list(client: &Client, rows: usize) -> Result<Answer, ClientE
 
 async fn load(mut pages: Pages<'_>, rows: usize) -> Result<Answer, ClientError> {
     let mut items = Vec::new();
-    while let Some(mut page) = pages.next(|page: Vec<AuditEntry>| (0, page), |one| one.id).await? {
+    let open = |page: CompactPage<AuditCompactor>| (0, page.0);
+    while let Some(mut page) = pages.next(open, |one: &AuditSummary| one.id).await? {
         items.append(&mut page);
         if items.len() >= rows {
             break;
         }
     }
     Ok(Answer::Audit(Page { items, total: pages.total(), last: true }))
+}
+
+impl Compact for AuditCompactor {
+    type Object = AuditEntry;
+    type Row = AuditSummary;
+
+    fn compact(&mut self, entry: AuditEntry) -> AuditSummary {
+        self.compact(entry)
+    }
 }

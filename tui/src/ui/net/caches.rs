@@ -6,14 +6,16 @@ use farrier_common::{
 };
 
 use super::{Answer, Page, Request, fetch::pages};
+use crate::ui::cache::{CacheCompactor, CacheSummary};
 
 /// Handles a request about cache entries. `part` receives the pages before the last one.
 pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
     Ok(match request {
         Request::Caches => {
             let filter = CacheFilter::default();
-            let open = |list: Vec<FoundCacheEntry>| list;
-            pages(client.caches(&filter), open, |entry| entry.id, part, Answer::Caches).await?
+            let mut compactor = CacheCompactor::default();
+            let open = |list: Vec<FoundCacheEntry>| list.iter().map(|entry| compactor.compact(entry)).collect();
+            pages(client.caches(&filter), open, |entry: &CacheSummary| entry.id, part, Answer::Caches).await?
         }
         Request::CacheUsage => {
             // The screen shows the largest repositories. Each further page costs the daemon as much as the first.

@@ -19,6 +19,28 @@ pub(crate) struct Excerpt {
     pub(crate) is_cut: bool,
 }
 
+/// The data of a commit that lists show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CommitSummary {
+    pub(crate) sha: String,
+    /// First line of the message.
+    pub(crate) title: String,
+    pub(crate) author: String,
+    /// When it was committed.
+    pub(crate) committed_at: String,
+}
+
+impl From<&Commit> for CommitSummary {
+    fn from(commit: &Commit) -> Self {
+        Self {
+            sha: commit.sha.clone(),
+            title: words::title(&commit.commit.message),
+            author: commit.commit.author.name.clone(),
+            committed_at: commit.created.clone(),
+        }
+    }
+}
+
 /// One page of a directory at a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Directory {

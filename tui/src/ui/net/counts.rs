@@ -1,16 +1,19 @@
 //! Counts the objects of a repository.
 
 use farrier_common::{
-    api::{Branch, Hook},
+    api::{Branch, Commit, Hook},
     client::{Client, ClientError, HookOwner, RepositoryPath},
 };
 
+use super::CommitSummary;
 use crate::ui::{times::Clock, words};
 
 /// Up to this many branches are loaded to find the newest ones.
 const BRANCHES_MAX: i64 = 200;
 /// Number of newest branches that are shown.
 const NEWEST: usize = 3;
+/// Number of last commits that are shown, where there is room.
+const LAST_COMMITS: usize = 20;
 
 /// Object counts of a repository; `None` for objects that the caller may not list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +26,8 @@ pub(crate) struct RepositoryCounts {
     pub(crate) artifacts: Option<i64>,
     /// The branches with the newest commits; empty if there are too many branches to load.
     pub(crate) newest: Vec<Branch>,
+    /// The last commits of the default branch, the newest first; empty if they cannot be listed.
+    pub(crate) commits: Vec<CommitSummary>,
 }
 
 impl RepositoryCounts {
@@ -55,12 +60,13 @@ impl RepositoryCounts {
 /// Counts the objects of a repository. Fails only if its branches cannot be listed.
 pub(super) async fn count(client: &Client, path: &RepositoryPath) -> Result<RepositoryCounts, ClientError> {
     let owner = HookOwner::Repository(path.clone());
-    let (branches, tags, hooks, system_hooks, artifacts) = tokio::join!(
+    let (branches, tags, hooks, system_hooks, artifacts, commits) = tokio::join!(
         branches(client, path),
         client.tags(path).count(),
         client.hooks(&owner, "all").count(),
         system_hooks(client),
         client.artifacts(path, None, None).count(),
+        last_commits(client, path),
     );
     let (branches, newest) = branches?;
     Ok(RepositoryCounts {
@@ -70,6 +76,8 @@ pub(super) async fn count(client: &Client, path: &RepositoryPath) -> Result<Repo
         system_hooks: system_hooks.ok(),
         artifacts: artifacts.ok().flatten(),
         newest,
+        // A repository without commits has no list of them.
+        commits: commits.unwrap_or_default(),
     })
 }
 
@@ -86,6 +94,13 @@ async fn branches(client: &Client, path: &RepositoryPath) -> Result<(Option<i64>
     let total = pages.total();
     all.truncate(NEWEST);
     Ok((total, all))
+}
+
+/// Returns the last commits of the default branch.
+async fn last_commits(client: &Client, path: &RepositoryPath) -> Result<Vec<CommitSummary>, ClientError> {
+    let mut pages = client.commits(path, "", "");
+    let page = pages.next(|page: Vec<Commit>| (0, page), |commit| commit.sha.clone()).await?;
+    Ok(page.unwrap_or_default().iter().take(LAST_COMMITS).map(CommitSummary::from).collect())
 }
 
 /// Counts the active system hooks; only administrators may list them.

@@ -6,17 +6,32 @@ use farrier_common::{
 };
 
 use super::{Answer, Request, fetch::pages};
+use crate::ui::deleted::{DeletedArtifactSummary, DeletedRepositorySummary};
 
 /// Handles a request about deleted objects. `part` receives the pages before the last one.
 pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
     Ok(match request {
         Request::DeletedRepositories => {
-            let open = |list: Vec<RestorableRepository>| list;
-            pages(client.deleted_repositories(None), open, |repo| repo.id, part, Answer::DeletedRepositories).await?
+            let open = |list: Vec<RestorableRepository>| list.into_iter().map(DeletedRepositorySummary::from).collect();
+            pages(
+                client.deleted_repositories(None),
+                open,
+                |one: &DeletedRepositorySummary| one.id,
+                part,
+                Answer::DeletedRepositories,
+            )
+            .await?
         }
         Request::DeletedArtifacts => {
-            let open = |list: Vec<RestorableArtifact>| list;
-            pages(client.deleted_artifacts(None), open, |artifact| artifact.id, part, Answer::DeletedArtifacts).await?
+            let open = |list: Vec<RestorableArtifact>| list.into_iter().map(DeletedArtifactSummary::from).collect();
+            pages(
+                client.deleted_artifacts(None),
+                open,
+                |one: &DeletedArtifactSummary| one.id,
+                part,
+                Answer::DeletedArtifacts,
+            )
+            .await?
         }
         Request::RestoreRepository { id, target, .. } => {
             Answer::Repository(Box::new(client.restore_repository(id, &target).await?))

@@ -2,24 +2,29 @@
 
 use farrier_common::{
     api::Delivery,
-    client::{Client, ClientError, DeliveryFilter},
+    client::{Client, ClientError, DeliveryFilter, Pages},
 };
 
-use super::{Answer, Page, Request};
+use super::{
+    Answer, Page, Request,
+    compact_page::{Compact, CompactPage},
+};
+use crate::ui::delivery::{DeliveryCompactor, DeliverySummary};
 
-/// Number of rows that are loaded at once, newest first, and each time the user loads more.
+/// Number of rows that are loaded at once, newest first, and each time the user loads more. A longer list arrives in
+/// parts of this size, because it must not be in memory as objects of the API.
 pub(crate) const ROWS_STEP: usize = 500;
 
 /// Number of deliveries in the summary of a hook.
 const LAST: usize = 50;
 
-/// Handles a request about deliveries.
-pub(super) async fn answer(client: &Client, request: Request) -> Result<Answer, ClientError> {
+/// Handles a request about deliveries. `part` receives pages before the final response.
+pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
     Ok(match request {
         Request::Deliveries { status, hook, event, reason, host, since, rows } => {
             let status = status.to_owned();
             let filter = DeliveryFilter { status, hook, event, reason, host, since, ..DeliveryFilter::default() };
-            list(client, &filter, rows).await?
+            list(client, &filter, rows, part).await?
         }
         Request::DeliveryGroups(by) => {
             Answer::DeliveryGroups(Box::new(client.delivery_groups(by, &DeliveryFilter::default()).await?))
@@ -47,13 +52,23 @@ pub(super) async fn answer(client: &Client, request: Request) -> Result<Answer, 
     })
 }
 
-async fn list(client: &Client, filter: &DeliveryFilter, rows: usize) -> Result<Answer, ClientError> {
+async fn list(
+    client: &Client,
+    filter: &DeliveryFilter,
+    rows: usize,
+    part: &impl Fn(Answer),
+) -> Result<Answer, ClientError> {
     let mut pages = client.deliveries(filter);
-    let mut items = Vec::new();
-    while let Some(mut page) = pages.next(|page: Vec<Delivery>| (0, page), |one| one.id).await? {
+    let (mut items, mut loaded) = (Vec::new(), 0);
+    while let Some(mut page) = next(&mut pages).await? {
+        loaded += page.len();
         items.append(&mut page);
-        if items.len() >= rows {
+        if loaded >= rows {
             break;
+        }
+        if items.len() >= ROWS_STEP {
+            let items = std::mem::take(&mut items);
+            part(Answer::Deliveries(Page { items, total: pages.total(), last: false }));
         }
     }
     Ok(Answer::Deliveries(Page { items, total: pages.total(), last: true }))
@@ -62,10 +77,23 @@ async fn list(client: &Client, filter: &DeliveryFilter, rows: usize) -> Result<A
 /// Loads the newest deliveries of a hook for its summary.
 async fn last(client: &Client, hook: u64) -> Result<Answer, ClientError> {
     let filter = DeliveryFilter { hook: Some(hook), ..DeliveryFilter::default() };
-    let page = client.deliveries(&filter).next(|page: Vec<Delivery>| (0, page), |one| one.id).await?;
-    let mut rows = page.unwrap_or_default();
+    let mut rows = next(&mut client.deliveries(&filter)).await?.unwrap_or_default();
     rows.truncate(LAST);
     Ok(Answer::LastDeliveries(rows))
+}
+
+/// Loads the next page.
+async fn next(pages: &mut Pages<'_>) -> Result<Option<Vec<DeliverySummary>>, ClientError> {
+    pages.next(|page: CompactPage<DeliveryCompactor>| (0, page.0), |one: &DeliverySummary| one.id.clone()).await
+}
+
+impl Compact for DeliveryCompactor {
+    type Object = Delivery;
+    type Row = DeliverySummary;
+
+    fn compact(&mut self, delivery: Delivery) -> DeliverySummary {
+        self.compact(delivery)
+    }
 }
 
 /// Redelivers one after the other; a refusal does not stop the rest.

@@ -79,6 +79,7 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
         request @ Request::Manage(..) => management::answer(client, request, part).await.map_err(failed())?,
         request @ (Request::Hooks(_)
         | Request::FailingHooks
+        | Request::HookJson(_)
         | Request::HookEvents
         | Request::CreateHook(..)
         | Request::EditHook(..)
@@ -86,7 +87,7 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
         | Request::LoadHook(..)
         | Request::DeleteHook(..)
         | Request::TestHook(..)
-        | Request::ApplyHook(_)) => hooks::answer(client, request).await.map_err(failed())?,
+        | Request::ApplyHook(_)) => hooks::answer(client, request, part).await.map_err(failed())?,
         Request::Batch(batch) => run_batch(client, *batch, part).await,
         request @ (Request::Recover(_)
         | Request::Recoverable(_)
@@ -96,7 +97,7 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
         | Request::DeliveryResults(..)
         | Request::Delivery(_)
         | Request::PreviousDelivery(..)
-        | Request::Redeliver(_)) => deliveries::answer(client, request).await.map_err(failed())?,
+        | Request::Redeliver(_)) => deliveries::answer(client, request, part).await.map_err(failed())?,
         Request::Replay(replay) => replays::answer(client, *replay).await?,
         request @ (Request::CheckName(_)
         | Request::CheckBranchFilter(_)

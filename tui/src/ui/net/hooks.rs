@@ -7,16 +7,28 @@ use farrier_common::{
     client::{Client, ClientError, HookOwner, HookQuery, Pages},
 };
 
-use super::{Answer, NewHook, Request};
+use super::{Answer, NewHook, Page, Request};
+use crate::ui::hook::HookCompactor;
 
-/// Handles a request about hooks.
-pub(super) async fn answer(client: &Client, request: Request) -> Result<Answer, ClientError> {
+/// Number of hooks that the screen gets at once. A long list must not be in memory as objects of the API.
+const PART_ROWS: usize = 500;
+
+/// Handles a request about hooks. `part` receives pages before the final response.
+pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
     Ok(match request {
-        Request::Hooks(owner) => Answer::Hooks(list(client, &owner).await?),
+        Request::Hooks(owner) => list(of_owner(client, &owner), PART_ROWS, part).await?,
         Request::FailingHooks => {
             let states = vec!["failing".to_owned(), "disabled".to_owned()];
             let query = HookQuery { states, ..HookQuery::default() };
-            Answer::Hooks(all_pages(client.managed_hooks(&query)).await?)
+            list(client.managed_hooks(&query), usize::MAX, part).await?
+        }
+        Request::HookJson(hooks) => {
+            let mut lines = Vec::with_capacity(hooks.len());
+            for (owner, id) in hooks {
+                // The daemon never sends secrets.
+                lines.push(serde_json::to_string(&client.hook(&owner, id).await?).unwrap_or_default());
+            }
+            Answer::HookJson(lines.join("\n"))
         }
         Request::HookEvents => Answer::HookEvents(client.hook_events().await?),
         Request::CreateHook(new) => create(client, &new).await?,
@@ -40,7 +52,7 @@ pub(super) async fn answer(client: &Client, request: Request) -> Result<Answer, 
 /// second one.
 async fn create(client: &Client, new: &NewHook) -> Result<Answer, ClientError> {
     let existing = match new.unless_above {
-        Some(above) => list(client, &new.owner).await?.into_iter().find(|hook| hook.id > above && is_like(hook, new)),
+        Some(above) => find_like(client, new, above).await?,
         None => None,
     };
     let hook = match existing {
@@ -73,21 +85,36 @@ fn is_like(hook: &Hook, new: &NewHook) -> bool {
         && sorted(&hook.events_exact) == sorted(&new.request.events_exact)
 }
 
-async fn list(client: &Client, owner: &HookOwner) -> Result<Vec<Hook>, ClientError> {
-    all_pages(match owner {
-        HookOwner::Any => client.managed_hooks(&HookQuery::default()),
-        owner => client.hooks(owner, "all"),
-    })
-    .await
+/// Returns the hook of an earlier attempt to create `new`: a hook like it with an ID above `above`.
+async fn find_like(client: &Client, new: &NewHook, above: i64) -> Result<Option<Hook>, ClientError> {
+    let mut pages = of_owner(client, &new.owner);
+    while let Some(hooks) = pages.next(|hooks: Vec<Hook>| (0, hooks), |hook| hook.id).await? {
+        let found = hooks.into_iter().find(|hook| hook.id > above && is_like(hook, new));
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
 }
 
-/// Loads all pages.
-async fn all_pages(mut pages: Pages<'_>) -> Result<Vec<Hook>, ClientError> {
-    let mut all = Vec::new();
-    while let Some(mut items) = pages.next(|items: Vec<Hook>| (0, items), |hook| hook.id).await? {
-        all.append(&mut items);
+fn of_owner<'a>(client: &'a Client, owner: &HookOwner) -> Pages<'a> {
+    match owner {
+        HookOwner::Any => client.managed_hooks(&HookQuery::default()),
+        owner => client.hooks(owner, "all"),
     }
-    Ok(all)
+}
+
+/// Lists all hooks. Passes them to `part` each time `most` are loaded, and returns the rest.
+async fn list(mut pages: Pages<'_>, most: usize, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
+    let mut compactor = HookCompactor::default();
+    let mut items = Vec::new();
+    while let Some(hooks) = pages.next(|hooks: Vec<Hook>| (0, hooks), |hook| hook.id).await? {
+        items.append(&mut compactor.compact_all(hooks));
+        if items.len() >= most {
+            part(Answer::Hooks(Page { items: std::mem::take(&mut items), total: None, last: false }));
+        }
+    }
+    Ok(Answer::Hooks(Page { items, total: None, last: true }))
 }
 
 /// Copies a default hook into repositories, batch by batch, until the daemon reports the end.

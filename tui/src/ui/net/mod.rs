@@ -11,6 +11,7 @@ mod audit;
 mod caches;
 mod changes;
 mod checks;
+mod compact_page;
 mod connection;
 mod content;
 mod counts;
@@ -51,7 +52,7 @@ pub(crate) use self::{
     answer::{Answer, Page},
     archive::Existing,
     changes::{Batch, NewHook, SaveHook, SaveRepository},
-    content::{CONTENT_MAX_BYTES, Directory, Excerpt},
+    content::{CONTENT_MAX_BYTES, CommitSummary, Directory, Excerpt},
     counts::RepositoryCounts,
     deliveries::ROWS_STEP as DELIVERIES_STEP,
     expected::ExpectedRepository,

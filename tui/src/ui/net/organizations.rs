@@ -10,7 +10,10 @@ use farrier_common::{
 use super::{Answer, Request, fetch::pages};
 use crate::{
     exit::Failure,
-    ui::repo::{RepositoryCompactor, RepositorySummary},
+    ui::{
+        organization::{OrganizationCompactor, OrganizationSummary},
+        repo::{RepositoryCompactor, RepositorySummary},
+    },
 };
 
 /// An organization. The API identifies it by its name; with the number, the screen notices that another organization
@@ -201,8 +204,9 @@ async fn send(client: &Client, request: OrganizationRequest, part: &impl Fn(Answ
     let organization = |org: Organization| Answer::Organization(Box::new(org));
     Ok(match request {
         R::List => {
-            let open = |list: Vec<Organization>| list;
-            pages(client.orgs(), open, |org: &Organization| org.id, part, Answer::AllOrganizations).await?
+            let mut compactor = OrganizationCompactor::default();
+            let open = |list: Vec<Organization>| list.into_iter().map(|org| compactor.compact(org)).collect();
+            pages(client.orgs(), open, |org: &OrganizationSummary| org.id, part, Answer::AllOrganizations).await?
         }
         R::Create(owner, request) => organization(client.create_org(owner.as_deref(), &request).await?),
         R::Load(org) => organization(client.org(&org.name).await?),

@@ -80,6 +80,8 @@ pub(crate) enum Request {
     Hooks(HookOwner),
     /// Hooks of all owners whose deliveries fail.
     FailingHooks,
+    /// Everything that the API returns about hooks, to copy it.
+    HookJson(Vec<(HookOwner, i64)>),
     /// The events that hooks can subscribe to.
     HookEvents,
     CreateHook(Box<NewHook>),
@@ -322,6 +324,6 @@ impl Request {
     /// Returns whether its response is only shown on the screen that sent it, so that it no longer matters to a user
     /// who has left the screen.
     pub(crate) fn is_load(&self) -> bool {
-        !self.changes() || matches!(self, Self::ChangedRepositories | Self::ZipContent { .. })
+        !self.changes() || matches!(self, Self::ChangedRepositories | Self::ZipContent { .. } | Self::HookJson(_))
     }
 }

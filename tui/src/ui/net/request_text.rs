@@ -36,6 +36,7 @@ impl Request {
             Self::DeleteBranch(path, name) => format!("deleting {name} of {path}"),
             Self::Manage(path, request) => request.doing(path),
             Self::Hooks(_) | Self::FailingHooks => "listing hooks".to_owned(),
+            Self::HookJson(hooks) => format!("loading {}", bulk::counted(hooks.len(), "hook")),
             Self::HookEvents => "listing hook events".to_owned(),
             Self::CreateHook(_) => "creating the hook".to_owned(),
             Self::CheckName(path) => format!("checking the name {path}"),

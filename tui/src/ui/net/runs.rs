@@ -9,6 +9,7 @@ use farrier_common::{
 use serde::de::DeserializeOwned;
 
 use super::{Answer, Page, Request};
+use crate::ui::runs::{ListedRun, ListedRunCompactor};
 
 /// Most artifacts of a run that are loaded.
 const ARTIFACTS_MAX: usize = 500;
@@ -20,15 +21,18 @@ pub(super) async fn answer(client: &Client, request: Request) -> Result<Answer, 
     Ok(match request {
         Request::RunList { of, status, conclusion, rows } => {
             let filter = RunFilter { repository: of, status: status.to_owned(), conclusion: conclusion.to_owned() };
-            let (items, more) = newest(client.found_runs(&filter), rows, |run: &FoundRun| run.id).await?;
+            let mut compactor = ListedRunCompactor::default();
+            let open = |page: Vec<FoundRun>| page.into_iter().map(|run| compactor.compact(run)).collect();
+            let (items, more) = newest(client.found_runs(&filter), rows, open, |run: &ListedRun| run.id).await?;
             Answer::RunList(Page { items, total: None, last: true }, more)
         }
         Request::RunArtifacts(run) => {
             let all = ArtifactFilter { run: Some(run), ..ArtifactFilter::default() };
             let uploading = ArtifactFilter { state: "uploading".to_owned(), ..all.clone() };
+            let open = |page: Vec<FoundArtifact>| page;
             let id = |one: &FoundArtifact| one.id;
-            let (mut items, more) = newest(client.all_artifacts(&uploading), ARTIFACTS_MAX, id).await?;
-            let (others, more_others) = newest(client.all_artifacts(&all), ARTIFACTS_MAX, id).await?;
+            let (mut items, more) = newest(client.all_artifacts(&uploading), ARTIFACTS_MAX, open, id).await?;
+            let (others, more_others) = newest(client.all_artifacts(&all), ARTIFACTS_MAX, open, id).await?;
             items.extend(others);
             Answer::RunArtifacts(items, more || more_others)
         }
@@ -41,14 +45,15 @@ pub(super) async fn answer(client: &Client, request: Request) -> Result<Answer, 
 }
 
 /// Loads pages until at least `rows` rows are loaded. Returns them, and whether there may be more.
-async fn newest<T: DeserializeOwned, K: Hash>(
+async fn newest<B: DeserializeOwned, T, K: Hash>(
     mut pages: Pages<'_>,
     rows: usize,
+    mut open: impl FnMut(B) -> Vec<T>,
     id: impl Fn(&T) -> K,
 ) -> Result<(Vec<T>, bool), ClientError> {
     let mut items = Vec::new();
     let mut requests = 0;
-    while let Some(mut page) = pages.next(|page: Vec<T>| (0, page), &id).await? {
+    while let Some(mut page) = pages.next(|page: B| (0, open(page)), &id).await? {
         items.append(&mut page);
         requests += 1;
         if items.len() >= rows || requests >= rows.div_ceil(ROWS_PER_REQUEST) {

@@ -6,6 +6,7 @@ use farrier_common::{
 };
 
 use super::{Answer, Page, Request, fetch::pages};
+use crate::ui::user::{UserCompactor, UserSummary};
 
 /// Status of a caller who is not an administrator.
 const FORBIDDEN: u16 = 403;
@@ -14,10 +15,11 @@ const FORBIDDEN: u16 = 403;
 pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
     Ok(match request {
         Request::Users => {
-            let open = |list: Vec<User>| list;
-            match pages(client.users(None), open, |user: &User| user.id, part, Answer::Users).await {
+            let mut compactor = UserCompactor::default();
+            let open = |list: Vec<User>| list.into_iter().map(|user| compactor.compact(user)).collect();
+            match pages(client.users(None), open, |user: &UserSummary| user.id, part, Answer::Users).await {
                 Err(error) if error.status().is_some_and(|status| status.as_u16() == FORBIDDEN) => {
-                    let items = vec![client.current_user().await?];
+                    let items = vec![UserCompactor::default().compact(client.current_user().await?)];
                     Answer::Users(Page { items, total: Some(1), last: true })
                 }
                 listed => listed?,

@@ -3,14 +3,21 @@
 //! A list can hold a hundred thousand of them, so each is stored once, independent of the number of rows, and equal
 //! texts are shared.
 
+mod listed;
 mod tree;
 
 use std::sync::Arc;
 
 use farrier_common::api::{FoundArtifact, FoundJob, FoundRun};
 
-pub(crate) use self::tree::{Entry, Tree};
-use super::words;
+pub(crate) use self::{
+    listed::{ListedRun, ListedRunCompactor},
+    tree::{Entry, Tree},
+};
+use super::{
+    compact::{PackedTexts, SharedValues, short_seconds},
+    words,
+};
 
 /// The result of a run or a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,10 +49,8 @@ pub(crate) struct RunSummary {
     pub(crate) id: i64,
     /// `owner/name`.
     pub(crate) repo: Arc<str>,
-    pub(crate) title: Box<str>,
-    /// Empty if the agent sent none; also the commit.
-    pub(crate) branch: Box<str>,
-    pub(crate) sha: Box<str>,
+    /// Title, branch and commit.
+    texts: PackedTexts<3>,
     pub(crate) outcome: Outcome,
     /// Seconds since 1970; 0 for none.
     pub(crate) began: i64,
@@ -54,11 +59,27 @@ pub(crate) struct RunSummary {
     pub(crate) jobs: Box<[JobSummary]>,
 }
 
+impl RunSummary {
+    pub(crate) fn title(&self) -> &str {
+        self.texts.get(0)
+    }
+
+    /// Returns the branch; empty if the agent sent none.
+    pub(crate) fn branch(&self) -> &str {
+        self.texts.get(1)
+    }
+
+    /// Returns the ID of the commit; empty if the agent sent none.
+    pub(crate) fn sha(&self) -> &str {
+        self.texts.get(2)
+    }
+}
+
 /// The data of a job that lists need.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct JobSummary {
     pub(crate) id: i64,
-    pub(crate) name: Box<str>,
+    pub(crate) name: Arc<str>,
     pub(crate) outcome: Outcome,
     pub(crate) began: i64,
     pub(crate) ended: i64,
@@ -79,14 +100,15 @@ pub(crate) struct ArtifactSummary {
     pub(crate) id: i64,
     pub(crate) run: i64,
     pub(crate) job: i64,
-    /// Its name, a blank and its repository: the text that filters search.
+    /// Its name, a blank and its repository.
     text: Box<str>,
+    /// The length of the name.
     name_bytes: u32,
     pub(crate) size: i64,
     sha256: [u8; 32],
     /// Seconds since 1970; 0 for none.
-    pub(crate) created: i64,
-    pub(crate) expires: i64,
+    created: u32,
+    expires: u32,
     /// Version of the upload protocol; 0: unknown.
     pub(crate) version: i32,
     pub(crate) state: State,
@@ -94,10 +116,25 @@ pub(crate) struct ArtifactSummary {
 
 impl ArtifactSummary {
     pub(crate) fn name(&self) -> &str {
-        &self.text[..self.name_bytes as usize]
+        self.text.get(..self.name_bytes as usize).unwrap_or_default()
     }
 
-    /// Returns its name. The repository follows it in the text.
+    /// Returns when it was created, in seconds since 1970.
+    pub(crate) fn created(&self) -> i64 {
+        self.created.into()
+    }
+
+    /// Returns when it expires, in seconds since 1970; 0 if it does not.
+    pub(crate) fn expires(&self) -> i64 {
+        self.expires.into()
+    }
+
+    /// Changes when it expires.
+    fn set_expires(&mut self, at: i64) {
+        self.expires = u32::try_from(at).unwrap_or(u32::MAX);
+    }
+
+    /// Returns its name, a blank and its repository: the text that filters search.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
@@ -127,24 +164,23 @@ pub(crate) struct RunsBatch {
     pub(crate) cut: bool,
 }
 
-/// Converts runs and artifacts to the compact form, and shares texts that neighbors have in common.
+/// Converts runs and artifacts to the compact form, and shares the names of their repositories and jobs.
 #[derive(Debug, Default)]
 pub(crate) struct RunCompactor {
-    repo: Arc<str>,
+    repos: SharedValues<str>,
+    jobs: SharedValues<str>,
 }
 
 impl RunCompactor {
     pub(crate) fn run(&mut self, run: FoundRun) -> Arc<RunSummary> {
         Arc::new(RunSummary {
             id: run.id,
-            repo: self.repo(&run.repository),
-            title: run.display_title.into(),
-            branch: run.head_branch.into(),
-            sha: run.head_sha.into(),
+            repo: self.repos.share_text(&run.repository),
+            texts: PackedTexts::of([&run.display_title, &run.head_branch, &run.head_sha]),
             outcome: Outcome::of(&run.status, &run.conclusion),
             began: words::seconds(&run.started_at),
             ended: words::seconds(&run.completed_at),
-            jobs: run.jobs.into_iter().map(job).collect(),
+            jobs: run.jobs.into_iter().map(|one| self.job(&one)).collect(),
         })
     }
 
@@ -161,33 +197,26 @@ impl RunCompactor {
             id: artifact.id,
             run: artifact.workflow_run.id,
             job: artifact.job.id,
-            text: format!("{} {}", artifact.name, artifact.repository).into(),
+            text: [artifact.name.as_str(), " ", &artifact.repository].concat().into(),
             // Responses never reach the maximum of this number type.
             name_bytes: u32::try_from(artifact.name.len()).unwrap_or(u32::MAX),
             size: artifact.size_in_bytes,
             sha256,
-            created: words::seconds(&artifact.created_at),
-            expires: words::seconds(&artifact.expires_at),
+            created: short_seconds(&artifact.created_at),
+            expires: short_seconds(&artifact.expires_at),
             version: artifact.version,
             state,
         };
-        (self.repo(&artifact.repository), Arc::new(summary))
+        (self.repos.share_text(&artifact.repository), Arc::new(summary))
     }
 
-    fn repo(&mut self, name: &str) -> Arc<str> {
-        if *self.repo != *name {
-            self.repo = name.into();
+    fn job(&mut self, job: &FoundJob) -> JobSummary {
+        JobSummary {
+            id: job.id,
+            name: self.jobs.share_text(&job.name),
+            outcome: Outcome::of(&job.status, &job.conclusion),
+            began: words::seconds(&job.started_at),
+            ended: words::seconds(&job.completed_at),
         }
-        Arc::clone(&self.repo)
-    }
-}
-
-fn job(job: FoundJob) -> JobSummary {
-    JobSummary {
-        id: job.id,
-        name: job.name.into(),
-        outcome: Outcome::of(&job.status, &job.conclusion),
-        began: words::seconds(&job.started_at),
-        ended: words::seconds(&job.completed_at),
     }
 }

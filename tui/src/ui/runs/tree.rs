@@ -29,7 +29,7 @@ impl Entry {
 
     /// Returns when the first of them expires; 0 if none does.
     pub(crate) fn expires(&self) -> i64 {
-        self.artifacts.iter().filter(|one| one.is_ready()).map(|one| one.expires).min().unwrap_or(0)
+        self.artifacts.iter().filter(|one| one.is_ready()).map(|one| one.expires()).min().unwrap_or(0)
     }
 }
 
@@ -74,7 +74,7 @@ impl Tree {
     /// Changes when an artifact expires.
     pub(crate) fn expires(&mut self, id: i64, at: i64) {
         if let Some((entry, position)) = self.position_mut(id) {
-            Arc::make_mut(&mut entry.artifacts[position]).expires = at;
+            Arc::make_mut(&mut entry.artifacts[position]).set_expires(at);
         }
     }
 
@@ -171,6 +171,6 @@ mod tests {
         let (before, after) = (older.get(9).unwrap(), newer.get(9).unwrap());
         assert!(Arc::ptr_eq(&before.run, &after.run) && Arc::ptr_eq(&before.artifacts[0], &after.artifacts[0]));
         assert!(!Arc::ptr_eq(&before.artifacts[1], &after.artifacts[1]));
-        assert!(size_of::<ArtifactSummary>() <= 112, "{} bytes an artifact", size_of::<ArtifactSummary>());
+        assert!(size_of::<ArtifactSummary>() <= 104, "{} bytes an artifact", size_of::<ArtifactSummary>());
     }
 }

@@ -1,15 +1,19 @@
 //! The column names of all lists, which the configuration file can choose.
 
-use farrier_common::api::{
-    AccessToken, AuditEntry, BackgroundTask, Delivery, DeployKey, FoundCacheEntry, FoundRun, Hook, LogRecord,
-    Organization, Release, Team, User,
-};
+use farrier_common::api::{AccessToken, BackgroundTask, DeployKey, LogRecord, Release, Team};
 
 use super::{artifacts, repositories, users};
 use crate::ui::{
+    audit::AuditSummary,
+    cache::CacheSummary,
+    delivery::DeliverySummary,
+    hook::HookSummary,
     list::Row,
-    net::{Collaborator, OrganizationMember},
+    net::{Collaborator, CommitSummary, OrganizationMember},
+    organization::OrganizationSummary,
     repo::RepositorySummary,
+    runs::ListedRun,
+    user::UserSummary,
 };
 
 /// Returns the column names of a list. Both names are those of the configuration file.
@@ -22,7 +26,7 @@ pub(crate) fn columns_of(list: &str) -> Vec<String> {
     let lists: [Titles; 24] = [
         titles::<RepositorySummary>,
         titles::<repositories::content::FileRow>,
-        titles::<repositories::content::CommitRow>,
+        titles::<CommitSummary>,
         titles::<repositories::branch_rows::BranchRow>,
         titles::<repositories::content::TagRow>,
         titles::<Release>,
@@ -30,18 +34,18 @@ pub(crate) fn columns_of(list: &str) -> Vec<String> {
         titles::<Collaborator>,
         titles::<DeployKey>,
         titles::<repositories::management::MirrorRow>,
-        titles::<Hook>,
-        titles::<Delivery>,
-        titles::<AuditEntry>,
-        titles::<FoundCacheEntry>,
-        titles::<User>,
+        titles::<HookSummary>,
+        titles::<DeliverySummary>,
+        titles::<AuditSummary>,
+        titles::<CacheSummary>,
+        titles::<UserSummary>,
         titles::<AccessToken>,
         titles::<users::KeyRow>,
-        titles::<Organization>,
+        titles::<OrganizationSummary>,
         titles::<Team>,
         titles::<OrganizationMember>,
         titles::<artifacts::tree::Node>,
-        titles::<FoundRun>,
+        titles::<ListedRun>,
         titles::<BackgroundTask>,
         titles::<LogRecord>,
     ];

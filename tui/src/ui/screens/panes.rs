@@ -7,6 +7,24 @@ use crate::ui::{
     world::{DrawnTabs, World},
 };
 
+/// With fewer columns, a detail pane with the focus gets more room than the list.
+const NARROW_PANES: u16 = 160;
+/// Part of the width for the list while such a pane has the focus, in percent.
+const LIST_WITHOUT_FOCUS: u16 = 38;
+
+/// Like [`side_by_side`], for a detail pane that can have the focus. In narrow terminals, it then gets more room, so
+/// that its tabs and long texts are not cut.
+pub(super) fn side_by_side_focused(
+    area: Rect,
+    hundredths: u16,
+    is_detail_focused: bool,
+    world: &World,
+    buf: &mut Buffer,
+) -> (Rect, Rect) {
+    let is_wider = is_detail_focused && area.width < NARROW_PANES;
+    side_by_side(area, if is_wider { hundredths.min(LIST_WITHOUT_FOCUS) } else { hundredths }, world, buf)
+}
+
 /// Splits an area into a list, which gets `hundredths` percent of the width unless the user has changed that, and a
 /// detail pane, with a line between them.
 pub(super) fn side_by_side(area: Rect, hundredths: u16, world: &World, buf: &mut Buffer) -> (Rect, Rect) {

@@ -1,7 +1,5 @@
 //! The set of all screens, and the suggestions from their lists. Hidden screens keep their state.
 
-use farrier_common::api::{RestorableArtifact, RestorableRepository};
-
 use super::{
     Screen, ScreenId, artifacts::Artifacts, audit::AuditLog, caches::Caches, dashboard::Dashboard, deleted::Deleted,
     deliveries::Deliveries, delivery_groups::DeliveryGroups, hooks::Hooks, logs::DaemonLog,
@@ -9,7 +7,13 @@ use super::{
 };
 use crate::{
     audit_text,
-    ui::{keymap::Object, layer::Offer, list::ListView},
+    ui::{
+        deleted::{DeletedArtifactSummary, DeletedRepositorySummary},
+        keymap::Object,
+        layer::Offer,
+        list::ListView,
+        words::rfc3339,
+    },
 };
 
 /// Maximum number of suggestions.
@@ -30,8 +34,8 @@ pub(crate) struct Screens {
     pub(crate) runs: Runs,
     pub(crate) tasks: Tasks,
     pub(crate) logs: DaemonLog,
-    pub(crate) deleted_repositories: Deleted<RestorableRepository>,
-    pub(crate) deleted_artifacts: Deleted<RestorableArtifact>,
+    pub(crate) deleted_repositories: Deleted<DeletedRepositorySummary>,
+    pub(crate) deleted_artifacts: Deleted<DeletedArtifactSummary>,
 }
 
 impl Screens {
@@ -139,8 +143,8 @@ impl Screens {
                 Box::new(found.map(move |repo| offer(repo.full_name().to_owned(), repo.description().to_owned())))
             }
             Object::Hook => Box::new(self.hooks.all().map(move |hook| {
-                let state = if hook.active { "on" } else { "off" };
-                offer(hook.id.to_string(), format!("{state:<3} {}", hook.url))
+                let state = if hook.is_active() { "on" } else { "off" };
+                offer(hook.id.to_string(), format!("{state:<3} {}", hook.url()))
             })),
             Object::Delivery => Box::new(
                 self.deliveries
@@ -148,10 +152,10 @@ impl Screens {
                     .list
                     .rows()
                     .iter()
-                    .map(move |one| offer(one.guid.clone(), format!("hook {} {}", one.hook_id, one.event))),
+                    .map(move |one| offer(one.guid(), format!("hook {} {}", one.hook, one.event()))),
             ),
             Object::Run => Box::new(self.runs.rows.list.rows().iter().map(move |run| {
-                let about = format!("{}  {}  {}", run.repository, run.display_title, run.head_branch);
+                let about = format!("{}  {}  {}", run.repository(), run.title(), run.branch());
                 offer(run.id.to_string(), about.trim_end().to_owned())
             })),
             Object::Task => {
@@ -163,30 +167,31 @@ impl Screens {
                 entry.artifacts.iter().map(move |one| offer(one.id.to_string(), about(one.name())))
             })),
             Object::DeletedRepository => Box::new(self.deleted_repositories.rows.list.rows().iter().map(move |one| {
-                let about = format!("{}  deleted {} by {}", one.repository, one.deleted_at, one.deleted_by);
+                let about = format!("{}  deleted {} by {}", one.full_name(), rfc3339(one.deleted()), one.deleted_by());
                 offer(one.id.to_string(), about)
             })),
             Object::DeletedArtifact => Box::new(self.deleted_artifacts.rows.list.rows().iter().map(move |one| {
-                let about = format!("{}  of {}  deleted {}", one.name, one.repository, one.deleted_at);
+                let about = format!("{}  of {}  deleted {}", one.name(), one.repository(), rfc3339(one.deleted()));
                 offer(one.id.to_string(), about)
             })),
             Object::AuditEntry => Box::new(self.audit.rows.list.rows().iter().map(move |one| {
-                let about = format!("{}  {}  {}", one.action, audit_text::actor(&one.actor), audit_text::object(one));
+                let about = format!("{}  {}  {}", one.action(), audit_text::actor(one.actor()), one.object());
                 offer(one.id.to_string(), about)
             })),
             Object::CacheEntry => Box::new(self.caches.rows.list.rows().iter().map(move |one| {
-                let about = format!("{}  {}  of {}", one.key, one.git_ref, one.repository);
+                let about = format!("{}  {}  of {}", one.key(), one.git_ref(), one.repository());
                 offer(one.id.to_string(), about)
             })),
-            Object::User => Box::new(
-                self.users.rows.list.rows().iter().map(move |one| offer(one.login.clone(), one.full_name.clone())),
-            ),
+            Object::User => {
+                let rows = self.users.rows.list.rows().iter();
+                Box::new(rows.map(move |one| offer(one.login().to_owned(), one.full_name().to_owned())))
+            }
             Object::Token => Box::new(
                 self.users.tokens.list.rows().iter().map(move |one| offer(one.id.to_string(), one.name.clone())),
             ),
             Object::Organization => {
                 let rows = self.organizations.rows.list.rows().iter();
-                Box::new(rows.map(move |org| offer(org.name.clone(), org.full_name.clone())))
+                Box::new(rows.map(move |org| offer(org.name().to_owned(), org.full_name().to_owned())))
             }
             Object::Team => {
                 let arguments = self.organizations.team_arguments().into_iter();

@@ -117,13 +117,13 @@ fn too_small(area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// Returns the state of the connection as the header shows it.
+/// Returns the state of the connection as the header shows it. It is red only if nothing below the header reports it.
 fn link_state(world: &World) -> (String, Role) {
     match world.silence() {
         Some(age) if world.size.width < NARROW => (format!("silent {} s", age.as_secs()), Role::Error),
         Some(age) => (format!("no answer for {} s", age.as_secs()), Role::Error),
         None if world.link == Link::Up => ("ok".to_owned(), Role::Ok),
-        None => (world.link.mark().to_owned(), Role::Error),
+        None => (world.link.mark().to_owned(), Role::Text),
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn instead(world: &World) -> Option<Lines> {
 fn no_daemon(world: &World, reason: &str) -> Lines {
     let mut lines: Lines = Vec::new();
     for (at, line) in reason.lines().enumerate() {
-        lines.push((if at == 0 { Role::Title } else { Role::Text }, line.to_owned()));
+        lines.push((if at == 0 { Role::Error } else { Role::Text }, line.to_owned()));
     }
     lines.extend([(Role::Text, String::new()), (Role::Title, "What you can do".to_owned())]);
     lines.push(match &world.starter {

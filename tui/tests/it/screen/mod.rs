@@ -15,6 +15,7 @@ mod organizations;
 mod pager;
 mod rendering;
 mod sections;
+mod slow_link;
 mod terminal;
 mod tmux;
 mod unresponsive;
@@ -77,6 +78,15 @@ pub(crate) struct Session {
 
 impl SessionOptions<'_> {
     pub(crate) fn session(&self) -> Session {
+        let (master, mut session) = self.start();
+        let output = Arc::clone(&session.output);
+        session.reading = Some(start_reader(master.try_clone().unwrap(), move |bytes| show(&output, bytes)));
+        session.master = Some(master);
+        session
+    }
+
+    /// Starts the program. The caller connects the returned end of the terminal with the session.
+    fn start(&self) -> (File, Session) {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -87,9 +97,7 @@ impl SessionOptions<'_> {
         let output = SharedOutput::new((Mutex::new(Output { parser, bytes: Vec::new() }), Condvar::new()));
         let end = || terminal.try_clone().unwrap();
         let child = self.command().stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
-        let master = File::from(master);
-        let reading = Some(start_reader(master.try_clone().unwrap(), Arc::clone(&output)));
-        Session { master: Some(master), reading, terminal, name, output, child }
+        (File::from(master), Session { master: None, reading: None, terminal, name, output, child })
     }
 
     fn command(&self) -> Command {
@@ -153,11 +161,15 @@ impl Session {
     }
 
     fn resize(&self, size: (u16, u16)) {
-        let mut locked = self.output.0.lock().unwrap();
-        locked.parser.screen_mut().set_size(size.1.try_into().unwrap(), size.0.try_into().unwrap());
-        drop(locked);
+        self.resize_shown(size);
         set_size(self.master.as_ref().unwrap(), size);
         self.signal(Signal::WINCH);
+    }
+
+    /// Changes the size of the terminal that shows the output, which the program is not told.
+    fn resize_shown(&self, size: (u16, u16)) {
+        let mut locked = self.output.0.lock().unwrap();
+        locked.parser.screen_mut().set_size(size.1.try_into().unwrap(), size.0.try_into().unwrap());
     }
 
     fn hang_up(&mut self) {
@@ -204,9 +216,9 @@ impl Drop for Session {
     }
 }
 
-/// Reads the output of the program until the returned pipe is closed.
+/// Reads the output of the program until the returned pipe is closed, and passes it to `take`.
 #[expect(clippy::disallowed_methods, reason = "the terminal needs a reader thread beside the test")]
-fn start_reader(mut from: File, output: SharedOutput) -> (PipeWriter, JoinHandle<()>) {
+fn start_reader(mut from: File, mut take: impl FnMut(&[u8]) + Send + 'static) -> (PipeWriter, JoinHandle<()>) {
     let (stop, stop_receiver) = std::io::pipe().unwrap();
     let reader = std::thread::spawn(move || {
         let mut bytes = [0; 4096];
@@ -219,14 +231,19 @@ fn start_reader(mut from: File, output: SharedOutput) -> (PipeWriter, JoinHandle
             }
             let Ok(count @ 1..) = from.read(&mut bytes) else { return };
             assert!(!readable.is_empty());
-            let mut locked = output.0.lock().unwrap();
-            locked.parser.process(&bytes[..count]);
-            locked.bytes.extend_from_slice(&bytes[..count]);
-            drop(locked);
-            output.1.notify_all();
+            take(&bytes[..count]);
         }
     });
     (stop_receiver, reader)
+}
+
+/// Shows output of the program.
+fn show(output: &SharedOutput, bytes: &[u8]) {
+    let mut locked = output.0.lock().unwrap();
+    locked.parser.process(bytes);
+    locked.bytes.extend_from_slice(bytes);
+    drop(locked);
+    output.1.notify_all();
 }
 
 fn set_size(terminal: &File, (columns, rows): (u16, u16)) {

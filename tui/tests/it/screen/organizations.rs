@@ -1,7 +1,7 @@
 //! Organizations and teams with a real daemon.
 
 use super::{Session, SessionOptions, wait_until};
-use crate::repos::demo;
+use crate::{repos::demo, session::Daemon};
 
 /// Waits until the open question accepts keys.
 fn wait_for_question(session: &Session, question: &str) {
@@ -10,13 +10,8 @@ fn wait_for_question(session: &Session, question: &str) {
     wait_until("the question accepts keys", || opened.elapsed().as_millis() > 300);
 }
 
-#[test]
-fn a_team_is_created_gets_members_and_repositories_and_is_deleted() {
-    let daemon = demo();
-    daemon.farrier(&["user", "create", "ann", "--email", "ann@example.org"]).ok();
-    daemon.farrier(&["org", "create", "acme"]).ok();
-    daemon.farrier(&["repo", "create", "acme/app", "--private"]).ok();
-    let team = |words: &[&str]| daemon.farrier(&[&["team"], words].concat());
+/// Opens the screen of organizations of a daemon that has the organization `acme`.
+fn organizations(daemon: &Daemon) -> Session {
     let (socket, directory) = (daemon.socket(), daemon.work("."));
     let start = SessionOptions { socket, directory, words: &[], env: &[], size: (80, 24), script: None };
     let mut session = start.session();
@@ -26,6 +21,65 @@ fn a_team_is_created_gets_members_and_repositories_and_is_deleted() {
     session.type_keys("u");
     session.wait_for("VISIBILITY");
     session.wait_for_cursor_row("acme");
+    session
+}
+
+/// Deletes the organization, and creates another one with its name.
+fn replace_acme(daemon: &Daemon) {
+    daemon.farrier(&["org", "delete", "acme", "--yes"]).ok();
+    daemon.farrier(&["org", "create", "acme", "--description", "new"]).ok();
+}
+
+/// Waits until the change of an organization that was replaced is refused: by the check before the change, because the
+/// list was refreshed before, or because the form loaded the other organization. That one must be unchanged.
+#[track_caller]
+fn assert_refused(session: &Session, daemon: &Daemon) {
+    session.wait("the refusal", |screen| {
+        let text = screen.contents();
+        ["Nothing was changed", "was removed meanwhile", "is not loaded yet"].iter().any(|part| text.contains(part))
+    });
+    assert_eq!(daemon.farrier(&["org", "show", "acme", "--json"]).json()["description"], "new");
+}
+
+#[test]
+fn an_organization_that_has_the_name_of_the_edited_one_is_not_changed() {
+    let daemon = Daemon::start();
+    daemon.farrier(&["org", "create", "acme", "--description", "old"]).ok();
+    let mut session = organizations(&daemon);
+    session.type_keys("e");
+    session.wait_for("Edit acme");
+    session.type_keys("\t!");
+    session.wait_for("old!");
+    replace_acme(&daemon);
+    session.type_keys("\x13");
+    assert_refused(&session, &daemon);
+    session.leave();
+}
+
+#[test]
+fn an_organization_that_has_the_name_of_the_one_to_delete_is_not_deleted() {
+    let daemon = Daemon::start();
+    daemon.farrier(&["org", "create", "acme", "--description", "old"]).ok();
+    let mut session = organizations(&daemon);
+    // Otherwise the list may be refreshed first, which closes the question.
+    session.type_keys("p");
+    session.wait_for("paused");
+    session.type_keys("D");
+    wait_for_question(&session, "Type acme to confirm");
+    replace_acme(&daemon);
+    session.type_keys("acme\t\r");
+    assert_refused(&session, &daemon);
+    session.leave();
+}
+
+#[test]
+fn a_team_is_created_gets_members_and_repositories_and_is_deleted() {
+    let daemon = demo();
+    daemon.farrier(&["user", "create", "ann", "--email", "ann@example.org"]).ok();
+    daemon.farrier(&["org", "create", "acme"]).ok();
+    daemon.farrier(&["repo", "create", "acme/app", "--private"]).ok();
+    let team = |words: &[&str]| daemon.farrier(&[&["team"], words].concat());
+    let mut session = organizations(&daemon);
     session.type_keys("\r");
     session.wait_for_cursor_row("Owners");
 

@@ -35,7 +35,7 @@ fn all_sections_of_a_repository_are_shown_and_it_is_deleted_after_saving_a_copy(
         session.wait_for(empty);
     }
     session.type_keys("]");
-    session.wait_for("http://127.0.0.1:9/in");
+    session.wait_for("http://127.0.0.1:9/");
     session.type_keys("]");
     session.wait_for("report.txt");
     session.type_keys("\r");

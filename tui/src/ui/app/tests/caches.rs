@@ -1,9 +1,10 @@
 //! The screen of cache entries: list, usage, deletion.
 
-use farrier_common::api::FoundCacheEntry;
-
 use super::prelude::*;
-use crate::ui::net::{Page, ProblemKind};
+use crate::ui::{
+    cache::CacheSummary,
+    net::{Page, ProblemKind},
+};
 
 #[test]
 fn the_screen_shows_entries_with_hits_and_the_usage_of_each_repository() {
@@ -115,8 +116,28 @@ fn a_refused_deletion_is_reported_and_the_list_is_loaded_again() {
 /// The entries with ids from 1 to `count`.
 fn many_caches(count: i64) -> Answer {
     let Answer::Caches(page) = caches() else { panic!("cache entries") };
-    let items: Vec<_> = (1..=count).map(|id| FoundCacheEntry { id, ..page.items[0].clone() }).collect();
+    let with_id = |id| {
+        let mut entry: CacheSummary = page.items[0].clone();
+        entry.id = id;
+        entry
+    };
+    let items: Vec<_> = (1..=count).map(with_id).collect();
     Answer::Caches(Page { total: Some(count), items, last: true })
+}
+
+#[test]
+fn entries_are_copied_as_the_daemon_sent_them() {
+    let mut screen = open_caches(80, 24);
+    screen.keys("jjy");
+    let copied =
+        screen.effects.iter().find_map(|e| if let Effect::Copy(text) = e { Some(text.0.clone()) } else { None });
+    let entry: serde_json::Value = serde_json::from_str(&copied.unwrap()).unwrap();
+    let expected = serde_json::json!({
+        "id": 38, "repository": "web/site", "ref": "refs/heads/main", "key": "npm-日本語",
+        "version": "8c1f0b2e".repeat(8), "last_accessed_at": "2026-11-21T09:00:00Z",
+        "created_at": "2026-11-18T08:00:00Z", "size_in_bytes": 180 << 20, "hits": 77,
+    });
+    assert_eq!(entry, expected);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The dashboard: problems, events, running tasks, and the permissions that they need.
+//! The dashboard: problems, running tasks, and the permissions that they need.
 
 use farrier_common::api::WorkLimit;
 
@@ -60,89 +60,24 @@ fn the_dashboard_shows_limits_that_callers_exceed() {
     assert!(text.contains("96.0 MiB/256.0 MiB request_memory   3 refused"), "{text}");
 }
 
-#[test]
-fn the_event_stream_resumes_after_the_last_event_and_can_be_paused() {
-    let mut screen = TestScreen::loaded(120, 40);
-    screen.keys("1");
-    screen.answer(|request| *request == Request::Status, Ok(status()));
-    let event = farrier_common::api::Event {
-        id: 7,
-        kind: "push".into(),
-        at: "2026-11-21T12:00:00Z".into(),
-        repository: "infra/gateway".into(),
-        r#ref: "refs/heads/main".into(),
-        ..Default::default()
-    };
-    let following = |request: &Request| matches!(request, Request::Events { .. });
-    screen.answer(following, Ok(Answer::Event(Box::new(event))));
-    let text = screen.text();
-    assert!(text.contains("12:00:00  an agent pushed to main of infra/gateway"), "{text}");
-    screen.answer(following, Ok(Answer::Done));
-    screen.take_requests();
-    screen.advance(Duration::from_secs(2));
-    assert!(screen.take_requests().contains(&Request::Events { after: Some(7) }));
-    // While paused nothing is requested; then the stream resumes after the last event.
-    let ticket = screen.app.tickets;
-    screen.keys("p");
-    assert!(screen.effects.iter().any(|effect| matches!(effect, Effect::Cancel(_))), "{ticket}");
-    screen.take_requests();
-    screen.advance(Duration::from_secs(9));
-    assert_eq!(screen.take_requests(), []);
-    screen.keys("p");
-    screen.advance(Duration::from_secs(9));
-    assert!(screen.take_requests().contains(&Request::Events { after: Some(7) }));
-}
-
 /// Returns a status with problems.
-fn status_with(problems: &[&str]) -> Answer {
+pub(super) fn status_with(problems: &[&str]) -> Answer {
     let Answer::Status(mut now) = status() else { unreachable!() };
     now.0.problems = problems.iter().map(ToString::to_string).collect();
     Answer::Status(now)
 }
 
 #[test]
-fn the_activity_is_visible_below_many_problems() {
-    let mut screen = TestScreen::loaded(80, 24);
-    screen.keys("1");
-    let problems: Vec<String> = (1..=12).map(|number| format!("check {number} failed")).collect();
-    let problems: Vec<&str> = problems.iter().map(String::as_str).collect();
-    screen.answer(|request| *request == Request::Status, Ok(status_with(&problems)));
-    screen.answer(|request| matches!(request, Request::Series(_)), Ok(series()));
-    screen.answer(|request| *request == Request::Tasks, Ok(tasks()));
-    for id in 1..=3 {
-        let event = farrier_common::api::Event {
-            id,
-            kind: "repository".into(),
-            action: "created".into(),
-            actor: "mia".into(),
-            repository: format!("tools/r{id}"),
-            repository_id: id,
-            at: "2026-11-21T12:00:00Z".into(),
-            ..Default::default()
-        };
-        screen.answer(|request| matches!(request, Request::Events { .. }), Ok(Answer::Event(Box::new(event))));
-    }
-    let text = screen.text();
-    assert!((1..=3).all(|id| text.contains(&format!("mia created the repository tools/r{id}"))), "{text}");
-    assert!(
-        text.contains("Problems (4 of 1") && text.contains("disk") && text.contains("3 clients connected"),
-        "{text}"
-    );
-    screen.keys("jjjjjjjj");
-    assert!(screen.text().contains(">! check 9 failed"), "{}", screen.text());
-}
-
-#[test]
-fn long_sentences_continue_on_the_next_line_in_columns() {
-    let mut screen = TestScreen::loaded(120, 40);
+fn wide_terminals_show_long_problems_in_one_line_and_running_tasks_beside_them() {
+    let mut screen = TestScreen::loaded(200, 60);
     screen.keys("1");
     let problem = "the store answers slowly: 99 % of the transactions of the last minute took 812 ms";
     screen.answer(|request| *request == Request::Status, Ok(status_with(&[problem, "second"])));
+    assert!(screen.text().contains(problem), "{}", screen.text());
+    screen.answer(|request| *request == Request::Tasks, Ok(tasks()));
     let text = screen.text();
-    assert!(text.contains(">! the store answers slowly") && !text.contains('…'), "{text}");
-    assert!(text.contains("   last minute took 812 ms"), "{text}");
-    screen.keys("j");
-    assert!(screen.text().contains(">! second"), "{}", screen.text());
+    let beside = text.lines().any(|line| line.contains("Problems (") && line.contains("Tasks (1 running)"));
+    assert!(beside && text.contains("took 812 ms"), "{text}");
 }
 
 #[test]
@@ -166,7 +101,7 @@ fn hooks_turned_off_for_the_same_reason_share_one_line_with_a_count() {
     let mut screen = TestScreen::loaded(100, 40);
     screen.keys("1");
     screen.answer(|request| *request == Request::Status, Ok(status_with(&[])));
-    let Answer::Hooks(all) = hooks() else { unreachable!() };
+    let all = api_hooks();
     let off = |id: i64| farrier_common::api::Hook {
         id,
         state: "disabled".into(),
@@ -174,7 +109,7 @@ fn hooks_turned_off_for_the_same_reason_share_one_line_with_a_count() {
         disabled_reason: "failed for 3 days".into(),
         ..all[1].clone()
     };
-    screen.answer(|request| *request == Request::FailingHooks, Ok(Answer::Hooks((31..38).map(off).collect())));
+    screen.answer(|request| *request == Request::FailingHooks, Ok(listed_hooks((31..38).map(off).collect())));
     let text = screen.text();
     let line = "7 hooks (31, 32, 33, 34, 35, 2 more) are off: failed for 3 days";
     assert!(text.contains(line), "{text}");
@@ -189,7 +124,7 @@ fn an_action_applies_to_the_same_hook_after_a_problem_appears_above_it() {
     let mut screen = TestScreen::loaded(120, 40);
     screen.keys("1");
     screen.answer(|request| *request == Request::Status, Ok(status_with(&[])));
-    let Answer::Hooks(all) = hooks() else { unreachable!() };
+    let all = api_hooks();
     let failing = |id: i64| farrier_common::api::Hook {
         id,
         state: "failing".into(),
@@ -199,45 +134,17 @@ fn an_action_applies_to_the_same_hook_after_a_problem_appears_above_it() {
         ..all[1].clone()
     };
     let is_hooks = |request: &Request| *request == Request::FailingHooks;
-    screen.answer(is_hooks, Ok(Answer::Hooks(vec![failing(31), failing(32)])));
+    screen.answer(is_hooks, Ok(listed_hooks(vec![failing(31), failing(32)])));
     screen.keys("G");
     assert!(screen.text().contains(">! hook 32"), "{}", screen.text());
     screen.advance(Duration::from_secs(11));
     screen.answer_last_of(|request| *request == Request::Status, Ok(status_with(&["the store is read-only"])));
-    screen.answer_last_of(is_hooks, Ok(Answer::Hooks(vec![failing(30), failing(31), failing(32)])));
+    screen.answer_last_of(is_hooks, Ok(listed_hooks(vec![failing(30), failing(31), failing(32)])));
     assert!(screen.text().contains(">! hook 32"), "{}", screen.text());
     screen.take_requests();
     screen.keys("t");
     let requests = screen.take_requests();
     assert!(requests.iter().any(|request| matches!(request, Request::EditHook(_, 32, _))), "{requests:?}");
-}
-
-#[test]
-fn the_cursor_stays_on_an_activity_while_problems_and_events_come() {
-    let mut screen = TestScreen::loaded(120, 40);
-    screen.keys("1");
-    screen.answer(|request| *request == Request::Status, Ok(status_with(&["first"])));
-    let event = |id: i64| farrier_common::api::Event {
-        id,
-        kind: "repository".into(),
-        action: "created".into(),
-        actor: "mia".into(),
-        repository: format!("tools/r{id}"),
-        repository_id: id,
-        at: "2026-11-21T12:00:00Z".into(),
-        ..Default::default()
-    };
-    let is_events = |request: &Request| matches!(request, Request::Events { .. });
-    for id in 1..=2 {
-        screen.answer(is_events, Ok(Answer::Event(Box::new(event(id)))));
-    }
-    screen.keys("G");
-    let row = |screen: &TestScreen| screen.text().lines().find(|line| line.starts_with('>')).map(str::to_owned);
-    assert!(row(&screen).is_some_and(|row| row.contains("tools/r1")), "{}", screen.text());
-    screen.answer(is_events, Ok(Answer::Event(Box::new(event(3)))));
-    screen.advance(Duration::from_secs(2));
-    screen.answer_last_of(|request| *request == Request::Status, Ok(status_with(&["first", "second"])));
-    assert!(row(&screen).is_some_and(|row| row.contains("tools/r1")), "{}", screen.text());
 }
 
 #[test]
@@ -273,7 +180,7 @@ fn failing_together() -> TestScreen {
     now.1.problems.clear();
     now.0.disk.free_bytes = now.0.disk.total_bytes;
     screen.answer(|request| *request == Request::Status, Ok(Answer::Status(now)));
-    let Answer::Hooks(all) = hooks() else { unreachable!() };
+    let all = api_hooks();
     let failing = |id: i64| farrier_common::api::Hook {
         id,
         state: "failing".into(),
@@ -284,7 +191,7 @@ fn failing_together() -> TestScreen {
         failing_since: Some("2026-11-21T10:00:00Z".into()),
         ..all[1].clone()
     };
-    screen.answer(|request| *request == Request::FailingHooks, Ok(Answer::Hooks(vec![failing(31), failing(32)])));
+    screen.answer(|request| *request == Request::FailingHooks, Ok(listed_hooks(vec![failing(31), failing(32)])));
     screen
 }
 
@@ -341,36 +248,6 @@ fn the_charts_show_the_last_minute_hour_or_day() {
     assert!(text.contains("Load, last hour") && text.contains("60 min ago") && text.contains("/min"), "{text}");
     screen.keys("[[");
     assert!(screen.take_requests().contains(&Request::Series(SeriesSpan::Day)));
-}
-
-#[test]
-fn an_event_shows_the_results_of_its_deliveries() {
-    let mut screen = TestScreen::loaded(80, 40);
-    screen.keys("1");
-    screen.answer(|request| *request == Request::Status, Ok(status()));
-    let event = farrier_common::api::Event {
-        id: 7,
-        kind: "push".into(),
-        actor: "mia".into(),
-        at: "2026-11-21T12:00:00Z".into(),
-        repository: "tools/cli".into(),
-        r#ref: "refs/heads/main".into(),
-        ..Default::default()
-    };
-    screen.answer(|request| matches!(request, Request::Events { .. }), Ok(Answer::Event(Box::new(event))));
-    let of_event = |mut delivery: farrier_common::api::Delivery| {
-        delivery.event_id = Some(7);
-        delivery
-    };
-    let items = vec![
-        of_event(delivery(1, "success", 200)),
-        of_event(delivery(2, "success", 200)),
-        of_event(delivery(3, "failed", 500)),
-    ];
-    let page = crate::ui::net::Page { items, total: None, last: true };
-    screen.answer(|request| matches!(request, Request::Deliveries { .. }), Ok(Answer::Deliveries(page)));
-    let text = screen.text();
-    assert!(text.contains("mia pushed to main of tools/cli; 2 deliveries succeeded, 1 failed"), "{text}");
 }
 
 #[test]

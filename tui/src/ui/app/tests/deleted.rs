@@ -3,7 +3,7 @@
 use farrier_common::api::RestoreRepository;
 
 use super::prelude::*;
-use crate::ui::net::ProblemKind;
+use crate::ui::net::{Page, ProblemKind};
 
 fn settled_confirm(screen: &mut TestScreen) {
     screen.advance(Duration::from_millis(300));
@@ -154,6 +154,21 @@ fn restore_and_purge_commands_accept_a_name_or_an_id() {
     assert!(screen.text().contains("dist-linux.zip") && !screen.text().contains("logs.zip"), "{}", screen.text());
     screen.keys(":artifact purge 17\n");
     assert!(screen.text().contains("Type 17 to confirm"), "{}", screen.text());
+}
+
+#[test]
+fn a_name_selects_no_deleted_repository_before_all_are_listed() {
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.take_requests();
+    screen.keys(":repo restore ");
+    let Answer::DeletedRepositories(all) = deleted_repositories() else { unreachable!() };
+    let part = Page { items: all.items[1..2].to_vec(), last: false, ..all };
+    screen.answer_last(Ok(Answer::DeletedRepositories(part)));
+    screen.take_requests();
+    screen.keys("data/lake-old\n");
+    assert!(screen.text().contains("deleted repositories are not loaded yet"), "{}", screen.text());
+    let requests = screen.take_requests();
+    assert!(!requests.iter().any(|request| matches!(request, Request::RestoreRepository { .. })), "{requests:?}");
 }
 
 #[test]

@@ -203,7 +203,7 @@ fn a_partly_loaded_delivery_list_shows_the_total_and_loads_more() {
             guid: format!("{id:08}-44b0-4a51-8a53-0d7a1b6f0c00"),
             ..delivery(10 + id % 40, "success", 200)
         });
-        Answer::Deliveries(crate::ui::net::Page { items: items.collect(), total: Some(12_340), last: true })
+        listed_deliveries(&items.collect::<Vec<_>>(), Some(12_340))
     };
     screen.answer(|request| matches!(request, Request::Deliveries { .. }), Ok(many(500)));
     assert!(screen.text().contains("500 of 12 340 loaded"), "{}", screen.text());
@@ -231,6 +231,21 @@ fn the_hook_menu_lists_all_hooks_with_their_urls() {
 }
 
 #[test]
+fn a_hook_menu_that_is_requested_again_lists_each_hook_once() {
+    let is_list = |request: &Request| *request == Request::Hooks(HookOwner::Any);
+    let mut screen = TestScreen::loaded(120, 40);
+    open_deliveries(&mut screen);
+    screen.keys("H");
+    let Answer::Hooks(all) = hooks() else { unreachable!() };
+    let part = Answer::Hooks(crate::ui::net::Page { last: false, ..all });
+    screen.answer_last_of(is_list, Ok(part));
+    screen.keys("H");
+    assert_eq!(screen.app.pending.values().filter(|one| is_list(&one.request)).count(), 1);
+    screen.answer_last_of(is_list, Ok(hooks()));
+    assert_eq!(screen.text().matches("https://lint.lan/r").count(), 1, "{}", screen.text());
+}
+
+#[test]
 fn a_host_of_the_hooks_is_chosen_from_a_menu_and_sent_to_the_daemon() {
     let mut screen = TestScreen::loaded(120, 24);
     open_deliveries(&mut screen);
@@ -242,7 +257,7 @@ fn a_host_of_the_hooks_is_chosen_from_a_menu_and_sent_to_the_daemon() {
         of(3, "http://audit.lan:8080/in"),
         of(4, "not a URL"),
     ];
-    screen.answer(|request| matches!(request, Request::Hooks(_)), Ok(Answer::Hooks(hooks)));
+    screen.answer(|request| matches!(request, Request::Hooks(_)), Ok(listed_hooks(hooks)));
     let text = screen.text();
     for part in ["All hosts", "audit.lan:8080   1 hook", "ci.example.net   2 hooks"] {
         assert!(text.contains(part), "{part}: {text}");
@@ -271,4 +286,21 @@ fn hosts_that_cannot_be_listed_show_the_reason() {
     screen.answer(|request| matches!(request, Request::Hooks(_)), Err(why));
     assert!(screen.app.layers.is_empty());
     assert!(screen.text().contains("only for administrators"), "{}", screen.text());
+}
+
+#[test]
+fn a_refresh_in_parts_replaces_the_deliveries_when_the_last_part_has_arrived() {
+    let is_list = |request: &Request| matches!(request, Request::Deliveries { .. });
+    let part = |which: std::ops::Range<usize>, last: bool| {
+        let Answer::Deliveries(all) = deliveries() else { unreachable!() };
+        Answer::Deliveries(crate::ui::net::Page { items: all.items[which].to_vec(), total: Some(2), last })
+    };
+    let mut screen = TestScreen::loaded(120, 24);
+    open_deliveries(&mut screen);
+    assert!(screen.text().contains("1/3"), "{}", screen.text());
+    screen.keys("r");
+    screen.answer_last_of(is_list, Ok(part(0..1, false)));
+    assert!(screen.text().contains("1/3"), "{}", screen.text());
+    screen.answer_last_of(is_list, Ok(part(1..2, true)));
+    assert!(screen.text().contains("1/2"), "{}", screen.text());
 }

@@ -1,7 +1,10 @@
 //! Groups of deliveries: by hook and reason, results over time, redelivery of a group.
 
 use super::prelude::*;
-use crate::ui::net::{Page, ProblemKind, ResultsSpan};
+use crate::ui::{
+    delivery::DeliverySummary,
+    net::{Page, ProblemKind, ResultsSpan},
+};
 
 /// Returns the request for the deliveries of a group.
 fn of_group(status: &'static str, hook: Option<u64>, reason: &str) -> Request {
@@ -10,9 +13,9 @@ fn of_group(status: &'static str, hook: Option<u64>, reason: &str) -> Request {
 }
 
 /// Returns the request for the deliveries of a host.
-fn of_host(host: &str) -> Request {
+fn of_host(status: &'static str, host: &str) -> Request {
     let (event, reason, since) = (String::new(), String::new(), String::new());
-    Request::Deliveries { status: "", hook: None, event, reason, host: host.into(), since, rows: 500 }
+    Request::Deliveries { status, hook: None, event, reason, host: host.into(), since, rows: 500 }
 }
 
 fn by_reason(screen: &mut TestScreen) {
@@ -112,12 +115,12 @@ fn the_groups_of_hosts_show_the_deliveries_of_their_hooks() {
     assert!(text.contains("[by host]") && text.contains("deleted hooks"), "{text}");
     screen.keys("\n");
     assert_eq!(screen.app.current, ScreenId::Deliveries);
-    assert!(screen.take_requests().contains(&of_host("ci.example.net")));
-    screen.answer_last_of(|request| *request == of_host("ci.example.net"), Ok(deliveries()));
+    assert!(screen.take_requests().contains(&of_host("", "ci.example.net")));
+    screen.answer_last_of(|request| *request == of_host("", "ci.example.net"), Ok(deliveries()));
     assert!(screen.text().contains("host: ci.example.net"), "{}", screen.text());
     screen.take_requests();
     screen.press(Key::Esc);
-    assert!(screen.take_requests().contains(&of_host("")), "Esc removes the host");
+    assert!(screen.take_requests().contains(&of_host("", "")), "Esc removes the host");
 
     // Deleted hooks have no host.
     let mut screen = TestScreen::loaded(120, 40);
@@ -132,17 +135,51 @@ fn the_groups_of_hosts_show_the_deliveries_of_their_hooks() {
 }
 
 #[test]
-fn only_a_host_with_one_existing_hook_is_redelivered() {
+fn the_failed_deliveries_of_all_hooks_of_a_host_are_redelivered_after_one_confirmation() {
+    let mut screen = TestScreen::loaded(120, 40);
+    by_host(&mut screen);
+    screen.keys("R");
+    let failures = of_host("failure", "ci.example.net");
+    assert!(screen.take_requests().contains(&failures));
+    let failed: Vec<_> = [12, 13].map(|id| delivery(id, "failed", 503)).into();
+    let ids: Vec<String> = failed.iter().map(|one| one.guid.clone()).collect();
+    let page = Page { items: failed.iter().map(DeliverySummary::of).collect(), total: None, last: true };
+    screen.answer_last_of(|request| *request == failures, Ok(Answer::Deliveries(page)));
+    let text = screen.text();
+    for part in ["Redeliver 2 deliveries", "hook 12", "hook 3", "group: ci.example.net"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    screen.advance(Duration::from_millis(300));
+    screen.take_requests();
+    screen.keys("y");
+    assert_eq!(screen.take_requests(), [Request::Redeliver(ids.clone())]);
+    let each = vec![(ids[0].clone(), None), (ids[1].clone(), Some("hook 3 is switched off".to_owned()))];
+    screen.answer_last_of(|request| matches!(request, Request::Redeliver(_)), Ok(Answer::EachOf(each)));
+    let text = screen.text();
+    assert!(text.contains("1 failed, 1 queued for redelivery") && text.contains("hook 3 is switched off"), "{text}");
+}
+
+#[test]
+fn the_notice_about_a_host_names_it_after_the_cursor_moved() {
+    let mut screen = TestScreen::loaded(200, 60);
+    by_host(&mut screen);
+    screen.keys("Rj");
+    let none = Page { items: Vec::new(), total: None, last: true };
+    screen.answer_last_of(|request| *request == of_host("failure", "ci.example.net"), Ok(Answer::Deliveries(none)));
+    let text = screen.text();
+    assert!(text.contains("the group ci.example.net has no failed deliveries any more"), "{text}");
+}
+
+#[test]
+fn the_deliveries_of_deleted_hooks_are_not_redelivered_by_host() {
     let mut screen = TestScreen::loaded(120, 40);
     by_host(&mut screen);
     let is_list = |request: &Request| matches!(request, Request::Deliveries { .. });
-    screen.keys("R");
-    assert!(screen.text().contains("this host has several hooks"), "{}", screen.text());
     screen.keys("GR");
     assert!(screen.text().contains("the hooks were deleted"), "{}", screen.text());
     assert!(!screen.take_requests().iter().any(is_list));
     screen.keys("kR");
-    assert!(screen.take_requests().contains(&of_group("failure", Some(3), "")));
+    assert!(screen.take_requests().contains(&of_group("failure", Some(3), "")), "a host with one hook");
 }
 
 #[test]
@@ -152,10 +189,10 @@ fn the_failed_deliveries_of_a_group_are_redelivered_after_confirmation() {
     screen.take_requests();
     screen.keys("R");
     assert_eq!(screen.take_requests(), [of_group("failure", None, "http 503")]);
-    let failed: Vec<_> = [12, 16].map(|id| delivery(id, "failed", 503)).into();
+    let failed = [12, 16].map(|id| delivery(id, "failed", 503));
     let ids: Vec<String> = failed.iter().map(|one| one.guid.clone()).collect();
-    let page = Page { items: failed, total: None, last: true };
-    screen.answer_last_of(|request| *request == of_group("failure", None, "http 503"), Ok(Answer::Deliveries(page)));
+    let listed = listed_deliveries(&failed, None);
+    screen.answer_last_of(|request| *request == of_group("failure", None, "http 503"), Ok(listed));
     let text = screen.text();
     for part in ["Redeliver 2 deliveries", "hook 12", "group: http 503"] {
         assert!(text.contains(part), "{part}: {text}");
@@ -176,8 +213,8 @@ fn a_large_group_is_redelivered_in_parts() {
     open_delivery_groups(&mut screen);
     screen.keys("R");
     let one = |id: i64| farrier_common::api::Delivery { guid: format!("{id:08}"), ..delivery(12, "failed", 503) };
-    let page = Page { items: (0..520).map(one).collect(), total: None, last: true };
-    screen.answer_last_of(|request| *request == of_group("failure", Some(12), ""), Ok(Answer::Deliveries(page)));
+    let listed = listed_deliveries(&(0..520).map(one).collect::<Vec<_>>(), None);
+    screen.answer_last_of(|request| *request == of_group("failure", Some(12), ""), Ok(listed));
     let text = screen.text();
     assert!(text.contains("Redeliver 500 deliveries") && text.contains("at most 500 at once"), "{text}");
 }

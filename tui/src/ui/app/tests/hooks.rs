@@ -29,8 +29,7 @@ fn a_hook_is_created_from_the_form_with_a_generated_secret() {
 
 /// Returns the second hook of the list as the daemon returns it, with its version.
 fn loaded(change: impl Fn(&mut farrier_common::api::Hook), version: &str) -> Answer {
-    let Answer::Hooks(all) = hooks() else { unreachable!() };
-    let mut hook = all[1].clone();
+    let mut hook = api_hooks()[1].clone();
     change(&mut hook);
     let tag = Some(farrier_common::client::EntityTag::new(version.parse().unwrap()));
     Answer::LoadedHook(Box::new(farrier_common::client::Tagged { value: hook, tag }))
@@ -113,8 +112,8 @@ fn a_generated_secret_is_shown_until_its_dialog_is_closed() {
     screen.keys("n\t\t");
     screen.send(Msg::Paste("https://ci.example.net/hook".into()));
     screen.press(Key::Ctrl('s'));
-    let Answer::Hooks(all) = hooks() else { unreachable!() };
-    screen.answer(|request| matches!(request, Request::CreateHook(_)), Ok(Answer::Hook(Box::new(all[0].clone()))));
+    let created = Answer::Hook(Box::new(api_hooks()[0].clone()));
+    screen.answer(|request| matches!(request, Request::CreateHook(_)), Ok(created));
     assert!(screen.text().contains("Secret of hook 3") && screen.text().contains("whsec_"), "{}", screen.text());
     screen.advance(Duration::from_secs(1));
     screen.keys("jtDy");
@@ -190,14 +189,12 @@ fn the_pane_shows_the_last_deliveries_of_the_hook_under_the_cursor() {
     screen.keys("jj");
     let pending = screen.effects.iter().filter(|e| matches!(e, Effect::Send(_, request) if last(request))).count();
     assert_eq!(pending, 1, "only one request is pending while the cursor moves");
-    screen.answer(last, Ok(Answer::LastDeliveries(vec![delivery(13, "success", 200)])));
+    screen.answer(last, Ok(last_deliveries(&[delivery(13, "success", 200)])));
     let passed = screen.effects.iter().any(|e| matches!(e, Effect::Send(_, Request::LastDeliveries(15))));
     assert!(!passed, "no request is sent for a hook that the cursor only passes");
     screen.rest_cursor();
-    screen.answer(
-        |request| *request == Request::LastDeliveries(15),
-        Ok(Answer::LastDeliveries(vec![delivery(12, "failed", 500)])),
-    );
+    screen
+        .answer(|request| *request == Request::LastDeliveries(15), Ok(last_deliveries(&[delivery(12, "failed", 500)])));
     let text = screen.text();
     assert!(text.contains("Last deliveries") && text.contains("11:58:12  push"), "{text}");
 }
@@ -207,7 +204,7 @@ fn hooks_of_all_owners_are_listed_together_and_filtered_by_scope() {
     let mut screen = TestScreen::loaded(120, 40);
     screen.keys("3");
     assert!(screen.take_requests().contains(&Request::Hooks(HookOwner::Any)));
-    let Answer::Hooks(mut all) = hooks() else { unreachable!() };
+    let mut all = api_hooks();
     let of = |id: i64, scope: &str, owner: &str, repository: &str, state: &str| farrier_common::api::Hook {
         id,
         scope: scope.into(),
@@ -227,7 +224,7 @@ fn hooks_of_all_owners_are_listed_together_and_filtered_by_scope() {
     screen.effects.push(Effect::Send(screen.app.tickets, Request::Hooks(HookOwner::Any)));
     let ticket =
         screen.app.pending.iter().find(|(_, one)| matches!(one.request, Request::Hooks(_))).map(|(ticket, _)| *ticket);
-    screen.send(Msg::Answer(ticket.unwrap(), Ok(Answer::Hooks(all))));
+    screen.send(Msg::Answer(ticket.unwrap(), Ok(listed_hooks(all))));
     let text = screen.text();
     assert!(text.contains("[all 7]") && text.contains("repo 1") && text.contains("failing 2"), "{text}");
     assert!(text.contains("infra/gateway") && text.contains("off 2"), "{text}");
@@ -265,4 +262,94 @@ fn tabs_show_their_hooks_and_no_hook_is_lost() {
     for url in urls {
         assert!(screen.text().contains(url), "{url}: {}", screen.text());
     }
+}
+
+/// Returns some of the hooks as a page.
+fn part(which: std::ops::Range<usize>, last: bool) -> Answer {
+    let Answer::Hooks(all) = hooks() else { unreachable!() };
+    Answer::Hooks(crate::ui::net::Page { items: all.items[which].to_vec(), total: None, last })
+}
+
+#[test]
+fn hooks_that_arrive_in_parts_are_counted_and_divided_among_the_tabs() {
+    let is_list = |request: &Request| matches!(request, Request::Hooks(_));
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys("3");
+    screen.answer_last_of(is_list, Ok(part(0..2, false)));
+    assert!(screen.text().contains("[all 2]") && screen.text().contains("ci.example.net"), "{}", screen.text());
+    screen.answer_last_of(is_list, Ok(part(2..4, true)));
+    assert!(screen.text().contains("[all 4]") && screen.text().contains("lint.lan"), "{}", screen.text());
+    // During a refresh the old rows and counts stay until the last part has arrived.
+    screen.keys("]r");
+    screen.answer_last_of(is_list, Ok(part(1..2, false)));
+    assert!(screen.text().contains("[system 3]") && screen.text().contains("audit.lan"), "{}", screen.text());
+    screen.answer_last_of(is_list, Ok(part(3..4, true)));
+    assert!(screen.text().contains("[system 1]") && !screen.text().contains("audit.lan"), "{}", screen.text());
+    screen.keys("]");
+    assert!(screen.text().contains("[default 1]") && screen.text().contains("lint.lan"), "{}", screen.text());
+}
+
+#[test]
+fn no_listed_hook_is_taken_for_a_new_one_while_the_list_is_incomplete() {
+    let mut screen = TestScreen::loaded(80, 24);
+    screen.keys("3");
+    screen.answer(|request| *request == Request::HookEvents, Ok(hook_events()));
+    screen.answer_last_of(|request| matches!(request, Request::Hooks(_)), Ok(part(0..2, false)));
+    screen.keys("n\t\t");
+    screen.send(Msg::Paste("https://ci.example.net/hook".into()));
+    screen.press(Key::Ctrl('s'));
+    screen.answer_last_of(|request| matches!(request, Request::CreateHook(_)), Err(unreachable()));
+    screen.advance(Duration::from_secs(1));
+    screen.answer(|request| *request == Request::Status, Ok(status()));
+    screen.take_requests();
+    screen.press(Key::Ctrl('s'));
+    let requests = screen.take_requests();
+    let again = |request: &Request| matches!(request, Request::CreateHook(new) if new.unless_above == Some(i64::MAX));
+    assert!(requests.iter().any(again), "the ID of an existing hook may be higher: {requests:?}");
+}
+
+#[test]
+fn another_tab_requests_incomplete_hooks_again() {
+    let is_list = |request: &Request| matches!(request, Request::Hooks(_));
+    let mut screen = TestScreen::loaded(120, 40);
+    open_hooks(&mut screen);
+    screen.keys("r");
+    screen.answer_last_of(is_list, Ok(part(0..2, false)));
+    screen.take_requests();
+    screen.keys("]]");
+    assert!(screen.take_requests().iter().any(is_list));
+    screen.answer_last_of(is_list, Ok(hooks()));
+    assert!(screen.text().contains("[default 1]") && screen.text().contains("all 4"), "{}", screen.text());
+    assert!(screen.text().contains("lint.lan") && !screen.text().contains("audit.lan"), "{}", screen.text());
+}
+
+#[test]
+fn the_json_of_hooks_is_requested_when_it_is_copied() {
+    let mut screen = TestScreen::loaded(120, 40);
+    open_hooks(&mut screen);
+    screen.take_requests();
+    screen.keys("j");
+    screen.keys("y");
+    screen.advance(Duration::from_secs(1));
+    screen.keys("j");
+    let requested = Request::HookJson(vec![(HookOwner::Admin, 12)]);
+    assert!(screen.take_requests().contains(&requested));
+    screen.answer_last_of(|request| *request == requested, Ok(Answer::HookJson("{\"id\":12}".into())));
+    let copied = |effect: &Effect| matches!(effect, Effect::Copy(text) if text.0 == "{\"id\":12}");
+    assert!(screen.effects.iter().any(copied), "{:?}", screen.effects);
+}
+
+#[test]
+fn the_json_of_very_many_hooks_is_not_requested() {
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys("3");
+    let hook = |id: i64| farrier_common::api::Hook { id, ..api_hooks()[1].clone() };
+    screen.answer(|request| matches!(request, Request::Hooks(_)), Ok(listed_hooks((1..=201).map(hook).collect())));
+    screen.keys("*y");
+    assert!(screen.text().contains("at most 200 hooks at once"), "{}", screen.text());
+    screen.advance(Duration::from_secs(1));
+    screen.take_requests();
+    screen.keys("j");
+    let requests = screen.take_requests();
+    assert!(!requests.iter().any(|request| matches!(request, Request::HookJson(_))), "{requests:?}");
 }

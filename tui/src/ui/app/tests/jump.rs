@@ -85,17 +85,17 @@ fn a_name_filters_the_repositories_before_they_are_listed() {
 fn the_audit_log_of_one_hook_does_not_show_hooks_with_a_longer_id() {
     let mut screen = TestScreen::loaded(120, 40);
     screen.keys(":audit list --object hook:7\n");
-    let Answer::Audit(mut page) = audit() else { unreachable!() };
+    let Answer::Audit(page) = audit() else { unreachable!() };
     let of_hook = |id: i64| {
-        let mut entry = page.items[0].clone();
+        let mut entry = page.items[0].entry();
         entry.id = id;
         entry.action = "hook.edit".into();
         entry.object = farrier_common::api::AuditObject { kind: "hook".into(), id, ..Default::default() };
         entry.object.owner = "infra/auth".into();
         entry
     };
-    page.items = vec![of_hook(70), of_hook(7)];
-    screen.answer(|request| matches!(request, Request::Audit { .. }), Ok(Answer::Audit(page)));
+    let entries = audit_of(vec![of_hook(70), of_hook(7)]);
+    screen.answer(|request| matches!(request, Request::Audit { .. }), Ok(entries));
     let text = screen.text();
     assert!(text.contains("infra/auth 7 ") && !text.contains("infra/auth 70"), "{text}");
 }

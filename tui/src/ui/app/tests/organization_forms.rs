@@ -12,15 +12,6 @@ fn listed() -> TestScreen {
     screen
 }
 
-fn sent(screen: &mut TestScreen) -> Vec<R> {
-    let requests = screen.take_requests().into_iter();
-    requests.filter_map(|request| if let Request::Organization(one) = request { Some(one) } else { None }).collect()
-}
-
-fn changes(screen: &mut TestScreen) -> Vec<R> {
-    sent(screen).into_iter().filter(R::changes).collect()
-}
-
 fn is_list(request: &Request) -> bool {
     *request == Request::Organization(R::List)
 }
@@ -41,7 +32,7 @@ fn an_organization_is_created_with_the_form_and_selected() {
     let mut screen = listed();
     screen.keys("nzeta\tZeta Works\t\t ");
     screen.press(Key::Ctrl('s'));
-    let changes = changes(&mut screen);
+    let changes = organization_changes(&mut screen);
     let [R::Create(None, request)] = changes.as_slice() else { panic!("{changes:?} {}", screen.text()) };
     let fields = [&request.username, &request.full_name, &request.visibility].map(String::as_str);
     assert_eq!(fields, ["zeta", "Zeta Works", "limited"]);
@@ -49,7 +40,7 @@ fn an_organization_is_created_with_the_form_and_selected() {
     screen.answer_last_of(Request::changes, Ok(Answer::Organization(Box::new(created.clone()))));
     assert!(screen.text().contains("Organization zeta created"), "{}", screen.text());
     let Answer::AllOrganizations(mut all) = organizations() else { unreachable!() };
-    all.items.push(created);
+    all.items.append(&mut organization_rows(vec![created]));
     screen.answer_last_of(is_list, Ok(Answer::AllOrganizations(all)));
     let text = screen.text();
     assert!(text.lines().any(|line| line.starts_with('>') && line.contains("zeta")), "{text}");
@@ -61,7 +52,7 @@ fn an_invalid_name_of_an_organization_is_not_sent() {
     screen.keys("nbad name");
     screen.press(Key::Ctrl('s'));
     assert!(screen.text().contains("only letters and digits"), "{}", screen.text());
-    assert_eq!(changes(&mut screen), []);
+    assert_eq!(organization_changes(&mut screen), []);
 }
 
 #[test]
@@ -73,7 +64,7 @@ fn editing_an_organization_sends_only_changed_fields() {
     screen.press(Key::Ctrl('s'));
     let description = Some("services of the edge!".to_owned());
     let expected = R::Edit(acme(), Box::new(EditOrg { description, ..EditOrg::default() }));
-    assert_eq!(changes(&mut screen), [expected], "{}", screen.text());
+    assert_eq!(organization_changes(&mut screen), [expected], "{}", screen.text());
     let saved = Answer::Organization(Box::new(organization(7, "acme", "public", "Acme Works")));
     screen.answer_last_of(Request::changes, Ok(saved));
     assert!(screen.text().contains("Organization acme saved"), "{}", screen.text());
@@ -84,7 +75,7 @@ fn an_organization_that_got_the_name_of_another_one_is_not_edited() {
     let mut screen = editing(99);
     screen.keys("\t!");
     screen.press(Key::Ctrl('s'));
-    assert_eq!(changes(&mut screen), [], "{}", screen.text());
+    assert_eq!(organization_changes(&mut screen), [], "{}", screen.text());
 }
 
 #[test]
@@ -94,12 +85,12 @@ fn an_organization_is_deleted_after_its_name_is_typed() {
     assert!(screen.text().contains("Type acme to confirm"), "{}", screen.text());
     screen.advance(Duration::from_secs(1));
     screen.keys("acm\t\n");
-    assert_eq!(changes(&mut screen), [], "the name is incomplete");
+    assert_eq!(organization_changes(&mut screen), [], "the name is incomplete");
     screen.keys("\te\t\n");
-    assert_eq!(changes(&mut screen), [R::Delete(acme())], "{}", screen.text());
+    assert_eq!(organization_changes(&mut screen), [R::Delete(acme())], "{}", screen.text());
     screen.answer_last_of(Request::changes, Ok(Answer::Done));
     assert!(screen.text().contains("Organization acme deleted"), "{}", screen.text());
-    assert_eq!(sent(&mut screen), [R::List], "the teams of a deleted organization are not requested");
+    assert_eq!(organization_requests(&mut screen), [R::List], "the teams of a deleted organization are not requested");
 }
 
 #[test]
@@ -108,7 +99,10 @@ fn a_question_about_an_organization_closes_when_another_one_has_its_name() {
     screen.keys("D");
     screen.advance(Duration::from_secs(16));
     let items = vec![organization(31, "acme", "public", ""), organization(9, "infra", "private", "")];
-    screen.answer(is_list, Ok(Answer::AllOrganizations(Page { items, total: Some(2), last: true })));
+    screen.answer(
+        is_list,
+        Ok(Answer::AllOrganizations(Page { items: organization_rows(items), total: Some(2), last: true })),
+    );
     assert!(screen.app.layers.is_empty(), "{}", screen.text());
     assert!(screen.text().contains("organization acme was removed meanwhile"), "{}", screen.text());
 }
@@ -117,13 +111,13 @@ fn a_question_about_an_organization_closes_when_another_one_has_its_name() {
 fn commands_change_only_loaded_organizations() {
     let mut screen = listed();
     screen.keys(":org create zeta --visibility private\n");
-    let created = changes(&mut screen);
+    let created = organization_changes(&mut screen);
     let [R::Create(None, request)] = created.as_slice() else { panic!("{created:?} {}", screen.text()) };
     assert_eq!((request.username.as_str(), request.visibility.as_str()), ("zeta", "private"));
     screen.keys(":org edit nothing --description d\n");
     assert!(screen.text().contains("the organization nothing is not loaded"), "{}", screen.text());
     screen.keys("\x1b:org edit infra --description d\n");
-    let edited = changes(&mut screen);
+    let edited = organization_changes(&mut screen);
     let infra = OrganizationKey { id: 9, name: "infra".into() };
     assert!(matches!(edited.as_slice(), [R::Edit(org, _)] if *org == infra), "{edited:?} {}", screen.text());
     screen.keys(":org delete ACME\n");

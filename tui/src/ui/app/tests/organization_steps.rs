@@ -10,6 +10,17 @@ fn answer(screen: &mut TestScreen, one: R, result: Result<Answer, Problem>) {
     screen.answer_last_of(|request| *request == one, result);
 }
 
+/// Returns the requests about organizations since the last call.
+pub(super) fn organization_requests(screen: &mut TestScreen) -> Vec<R> {
+    let requests = screen.take_requests().into_iter();
+    requests.filter_map(|request| if let Request::Organization(one) = request { Some(one) } else { None }).collect()
+}
+
+/// Like [`organization_requests`], without requests that change nothing.
+pub(super) fn organization_changes(screen: &mut TestScreen) -> Vec<R> {
+    organization_requests(screen).into_iter().filter(R::changes).collect()
+}
+
 pub(super) fn open_organizations(screen: &mut TestScreen) {
     screen.keys("7u");
     answer(screen, R::List, Ok(organizations()));

@@ -12,15 +12,6 @@ fn organization() -> TestScreen {
     screen
 }
 
-fn sent(screen: &mut TestScreen) -> Vec<R> {
-    let requests = screen.take_requests().into_iter();
-    requests.filter_map(|request| if let Request::Organization(one) = request { Some(one) } else { None }).collect()
-}
-
-fn changes(screen: &mut TestScreen) -> Vec<R> {
-    sent(screen).into_iter().filter(R::changes).collect()
-}
-
 fn rights(units: &[(&str, &str)]) -> BTreeMap<String, String> {
     units.iter().map(|(unit, right)| ((*unit).to_owned(), (*right).to_owned())).collect()
 }
@@ -30,7 +21,7 @@ fn a_team_is_created_with_the_chosen_rights_and_selected() {
     let mut screen = organization();
     screen.keys("nbots\t\t\t ");
     screen.press(Key::Ctrl('s'));
-    let changes = changes(&mut screen);
+    let changes = organization_changes(&mut screen);
     let [R::CreateTeam(org, request)] = changes.as_slice() else { panic!("{changes:?} {}", screen.text()) };
     assert_eq!((org.as_str(), request.name.as_str(), request.permission.as_str()), ("acme", "bots", ""));
     let chosen = rights(&[("repo.actions", "read"), ("repo.code", "write"), ("repo.releases", "read")]);
@@ -38,7 +29,7 @@ fn a_team_is_created_with_the_chosen_rights_and_selected() {
     let created = team(14, "bots", "none");
     screen.answer_last_of(Request::changes, Ok(Answer::Team(Box::new(created.clone()))));
     assert!(screen.text().contains("Team acme/bots created"), "{}", screen.text());
-    assert!(sent(&mut screen).contains(&R::Teams(acme())), "the list is loaded again");
+    assert!(organization_requests(&mut screen).contains(&R::Teams(acme())), "the list is loaded again");
     let Answer::Teams(mut all) = teams() else { unreachable!() };
     all.items.push(created);
     screen.answer_last_of(|request| *request == Request::Organization(R::Teams(acme())), Ok(Answer::Teams(all)));
@@ -53,12 +44,12 @@ fn a_team_without_any_right_is_not_sent() {
     screen.keys("nbots\t\t\t   \t   \t   ");
     screen.press(Key::Ctrl('s'));
     assert!(screen.text().contains("give a right in at least one unit"), "{}", screen.text());
-    assert_eq!(changes(&mut screen), []);
+    assert_eq!(organization_changes(&mut screen), []);
     // Administrators have all rights.
     screen.press(Key::BackTab);
     screen.keys(" ");
     screen.press(Key::Ctrl('s'));
-    let changes = changes(&mut screen);
+    let changes = organization_changes(&mut screen);
     let [R::CreateTeam(_, request)] = changes.as_slice() else { panic!("{changes:?} {}", screen.text()) };
     assert_eq!((request.permission.as_str(), &request.units_map), ("admin", &None));
 }
@@ -73,7 +64,7 @@ fn editing_a_team_sends_only_changed_fields_and_keeps_the_rights_in_other_units(
     screen.take_requests();
     screen.keys("\t\t\t ");
     screen.press(Key::Ctrl('s'));
-    let changes = changes(&mut screen);
+    let changes = organization_changes(&mut screen);
     let [R::EditTeam(key, request)] = changes.as_slice() else { panic!("{changes:?} {}", screen.text()) };
     assert_eq!((key, &request.name, &request.permission), (&devs(), &None, &None));
     let kept = rights(&[("repo.code", "admin"), ("repo.releases", "read"), ("repo.wiki", "read")]);
@@ -97,9 +88,9 @@ fn a_team_is_deleted_by_its_number_after_its_name_is_typed() {
     assert!(screen.text().contains("Type devs to confirm"), "{}", screen.text());
     screen.advance(Duration::from_secs(1));
     screen.keys("dev\t\n");
-    assert_eq!(changes(&mut screen), [], "the name is incomplete");
+    assert_eq!(organization_changes(&mut screen), [], "the name is incomplete");
     screen.keys("\ts\t\n");
-    assert_eq!(changes(&mut screen), [R::DeleteTeam(devs())], "{}", screen.text());
+    assert_eq!(organization_changes(&mut screen), [R::DeleteTeam(devs())], "{}", screen.text());
     screen.answer_last_of(Request::changes, Ok(Answer::Done));
     assert!(screen.text().contains("Team acme/devs deleted"), "{}", screen.text());
 }
@@ -148,7 +139,7 @@ fn members_and_repositories_of_a_team_are_added_by_its_number() {
     open_team_members(&mut screen);
     screen.keys("nann");
     screen.press(Key::Ctrl('s'));
-    assert_eq!(changes(&mut screen), [R::AddTeamMember(devs(), "ann".into())]);
+    assert_eq!(organization_changes(&mut screen), [R::AddTeamMember(devs(), "ann".into())]);
     let refused = Problem::new(ProblemKind::NotFound, "adding ann to team acme/devs: the user does not exist (404)");
     screen.answer_last_of(Request::changes, Err(refused));
     let text = screen.text();
@@ -159,10 +150,10 @@ fn members_and_repositories_of_a_team_are_added_by_its_number() {
     screen.keys("na b");
     screen.press(Key::Ctrl('s'));
     let added = R::AddTeamRepository(devs(), "acme/a b".parse().unwrap());
-    assert_eq!(changes(&mut screen), [added], "the daemon checks names");
+    assert_eq!(organization_changes(&mut screen), [added], "the daemon checks names");
     screen.answer_last_of(Request::changes, Ok(Answer::Done));
     assert!(screen.text().contains("acme/a b added to team acme/devs"), "{}", screen.text());
-    assert!(sent(&mut screen).contains(&R::TeamRepositories(devs())), "the list is loaded again");
+    assert!(organization_requests(&mut screen).contains(&R::TeamRepositories(devs())), "the list is loaded again");
     screen.advance(Duration::from_secs(1));
     screen.keys("na/b/c");
     screen.press(Key::Ctrl('s'));
@@ -202,7 +193,7 @@ fn a_change_reloads_the_list_while_the_cursor_moves() {
     screen.keys("yk");
     screen.take_requests();
     screen.answer_last_of(Request::changes, Ok(Answer::Done));
-    assert!(sent(&mut screen).contains(&R::TeamMembers(devs())), "{}", screen.text());
+    assert!(organization_requests(&mut screen).contains(&R::TeamMembers(devs())), "{}", screen.text());
 }
 
 #[test]
@@ -226,13 +217,13 @@ fn members_publish_and_conceal_only_their_own_membership() {
     screen.take_requests();
     screen.keys("t");
     let set = |public| R::SetPublic { org: acme(), user: "admin".into(), public };
-    assert_eq!(changes(&mut screen), [set(true)]);
+    assert_eq!(organization_changes(&mut screen), [set(true)]);
     screen.answer_last_of(Request::changes, Ok(Answer::Done));
     assert!(screen.text().contains("Your membership of acme is public - z undoes"), "{}", screen.text());
     screen.keys("z");
-    assert_eq!(changes(&mut screen), [set(false)]);
+    assert_eq!(organization_changes(&mut screen), [set(false)]);
     screen.keys("jt");
-    assert_eq!(changes(&mut screen), []);
+    assert_eq!(organization_changes(&mut screen), []);
     assert!(screen.text().contains("members decide themselves"), "{}", screen.text());
 }
 
@@ -263,7 +254,7 @@ fn a_member_is_removed_from_the_organization_that_the_question_names() {
     screen.advance(Duration::from_secs(1));
     screen.take_requests();
     screen.keys("y");
-    assert_eq!(changes(&mut screen), [R::RemoveMember { org: acme(), user: "mia".into(), id: 2 }]);
+    assert_eq!(organization_changes(&mut screen), [R::RemoveMember { org: acme(), user: "mia".into(), id: 2 }]);
 }
 
 #[test]
@@ -296,9 +287,9 @@ fn commands_change_only_loaded_teams_and_complete_their_names() {
     screen.advance(Duration::from_secs(1));
     screen.keys("\x1b:team add-member infra devs ann\n");
     assert!(screen.text().contains("the teams of infra are not loaded"), "{}", screen.text());
-    assert_eq!(changes(&mut screen), []);
+    assert_eq!(organization_changes(&mut screen), []);
     screen.keys("\x1b:team add-member acme devs ann\n");
-    assert_eq!(changes(&mut screen), [R::AddTeamMember(devs(), "ann".into())]);
+    assert_eq!(organization_changes(&mut screen), [R::AddTeamMember(devs(), "ann".into())]);
 }
 
 #[test]
@@ -345,7 +336,7 @@ fn the_pane_belongs_to_the_organization_under_the_cursor() {
     screen.keys("\tj");
     screen.rest_cursor();
     assert!(!screen.text().contains("acme/devs") && !screen.text().contains("by unit"), "{}", screen.text());
-    let requests = sent(&mut screen);
+    let requests = organization_requests(&mut screen);
     let [R::Teams(org)] = requests.as_slice() else { panic!("{requests:?} {}", screen.text()) };
     assert_eq!((org.id, org.name.as_str()), (9, "infra"));
 }

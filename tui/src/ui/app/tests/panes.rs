@@ -3,7 +3,6 @@
 use farrier_common::api::{Delivery, Hook};
 
 use super::prelude::*;
-use crate::ui::net::Page;
 
 /// A pseudo-random sequence that is the same in every run.
 struct Dice(u64);
@@ -87,7 +86,8 @@ fn the_delivery_pane_shows_the_row_under_the_cursor_or_nothing() {
             let answer = match request {
                 Request::Deliveries { .. } => {
                     let items: Vec<Delivery> = dice.some().into_iter().rev().map(sent).collect();
-                    Answer::Deliveries(Page { total: i64::try_from(items.len()).ok(), items, last: true })
+                    let total = i64::try_from(items.len()).ok();
+                    listed_deliveries(&items, total)
                 }
                 Request::Delivery(guid) => detail(sent(guid[6..8].parse().unwrap())),
                 _ => continue,
@@ -103,6 +103,30 @@ fn the_delivery_pane_shows_the_row_under_the_cursor_or_nothing() {
 }
 
 #[test]
+fn a_pane_with_the_focus_gets_more_room_in_narrow_terminals() {
+    let divider = |screen: &TestScreen| {
+        screen.text();
+        screen.app.world.divider.get().x
+    };
+    let mut screen = TestScreen::loaded(120, 40);
+    let usual = divider(&screen);
+    screen.keys("\n");
+    assert!(divider(&screen) < usual && divider(&screen) >= 40, "{}", screen.text());
+    assert!(screen.text().contains("[Overview]"), "{}", screen.text());
+    screen.press(Key::Esc);
+    assert_eq!(divider(&screen), usual, "the list has the focus again");
+    // The position that the user chose stays.
+    screen.app.world.pane_share = Some(500);
+    screen.keys("\n");
+    assert_eq!(divider(&screen), 60);
+
+    let mut wide = TestScreen::loaded(200, 60);
+    let usual = divider(&wide);
+    wide.keys("\n");
+    assert_eq!(divider(&wide), usual, "both panes have room");
+}
+
+#[test]
 fn the_hook_pane_shows_the_row_under_the_cursor_or_nothing() {
     let (mut shown, mut screen, mut dice) = (0, TestScreen::loaded(120, 40), Dice(11));
     screen.keys("3");
@@ -114,9 +138,9 @@ fn the_hook_pane_shows_the_row_under_the_cursor_or_nothing() {
                 continue;
             }
             let answer = match request {
-                Request::Hooks(_) => Answer::Hooks(dice.some().into_iter().map(hook).collect()),
+                Request::Hooks(_) => listed_hooks(dice.some().into_iter().map(hook).collect()),
                 Request::LastDeliveries(of) => {
-                    Answer::LastDeliveries(vec![Delivery { event: format!("sent{of}"), ..delivery(12, "failed", 500) }])
+                    last_deliveries(&[Delivery { event: format!("sent{of}"), ..delivery(12, "failed", 500) }])
                 }
                 _ => continue,
             };

@@ -84,6 +84,24 @@ fn brackets_switch_the_tabs_of_a_repository_and_esc_leaves_them() {
 }
 
 #[test]
+fn the_overview_shows_the_last_commits_of_the_counts_where_there_is_room() {
+    let shown = |columns, rows| {
+        let mut screen = TestScreen::loaded(columns, rows);
+        screen.answer(|request| matches!(request, Request::RepositoryCounts(_)), Ok(repository_counts()));
+        screen.take_requests();
+        screen.rest_cursor();
+        assert_eq!(screen.take_requests(), [], "the commits are part of the counts");
+        screen.text()
+    };
+    let text = shown(200, 60);
+    for part in ["Last commits of main", "fix: change 0", "fix: change 19"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let text = shown(120, 22);
+    assert!(!text.contains("Last commits") && text.contains("3 own + 2 system"), "{text}");
+}
+
+#[test]
 fn the_delete_dialog_of_a_repository_shows_its_contents_or_the_error() {
     for (answer, notice) in [
         (Ok(repository_counts()), "14 branches, 61 tags, 3 hooks, 212 artifacts"),

@@ -33,7 +33,7 @@ fn the_confirmation_dialog_of_a_removed_hook_closes() {
     open_hooks(&mut screen);
     screen.keys("jD");
     screen.advance(Duration::from_secs(6));
-    screen.answer(|request| matches!(request, Request::Hooks(_)), Ok(Answer::Hooks(Vec::new())));
+    screen.answer(|request| matches!(request, Request::Hooks(_)), Ok(listed_hooks(Vec::new())));
     assert!(screen.app.layers.is_empty());
     assert!(screen.text().contains("hook 12 was removed meanwhile"), "{}", screen.text());
 }

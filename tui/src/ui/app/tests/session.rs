@@ -187,6 +187,9 @@ fn a_long_socket_path_does_not_hide_the_duration_of_the_outage() {
     let banner = text.lines().nth(1).unwrap();
     assert!(banner.starts_with("!! No connection to the socket /home/oo") && banner.contains("… for 00:00"), "{text}");
     assert!(banner.ends_with("retry 1 in 0 s  r now"), "{text}");
+    let styles = screen.styles();
+    let red: Vec<bool> = styles.lines().take(2).map(|line| line.contains('A')).collect();
+    assert_eq!(red, [false, true], "a lost connection is red once, in the banner: {styles}");
 }
 
 #[test]

@@ -36,6 +36,20 @@ fn a_new_token_is_shown_once_and_copied_with_y() {
 }
 
 #[test]
+fn a_user_is_copied_as_json() {
+    let mut screen = TestScreen::loaded(80, 24);
+    open_users(&mut screen);
+    screen.keys("jy");
+    screen.advance(Duration::from_secs(1));
+    screen.keys("j");
+    let copied =
+        screen.effects.iter().find_map(|effect| if let Effect::Copy(text) = effect { Some(text) } else { None });
+    let copied: farrier_common::api::User = serde_json::from_str(&copied.unwrap().0).unwrap();
+    assert_eq!((copied.id, copied.login.as_str(), copied.full_name.as_str()), (2, "mia", "Mia Okafor"));
+    assert_eq!((copied.email.as_str(), copied.last_login.as_str()), ("mia@example.org", "2026-11-21T09:30:00Z"));
+}
+
+#[test]
 fn revoking_a_token_requires_a_confirmation() {
     let mut screen = tokens_of_mia();
     screen.keys("D");

@@ -124,7 +124,7 @@ impl Artifacts {
         let live = run.jobs.iter().filter(|job| job.outcome == Outcome::Running).count();
         let jobs = if live == 1 { "1 running job".to_owned() } else { format!("{live} running jobs") };
         let lines = vec![
-            format!("run {} of {}   {}", run.id, run.repo, run.title),
+            format!("run {} of {}   {}", run.id, run.repo, run.title()),
             format!("{jobs} will be cancelled. Their tokens stop working; artifacts that were uploaded stay."),
         ];
         let title = format!("Cancel run {}", run.id);
@@ -256,7 +256,7 @@ impl Artifacts {
         let mut before = Vec::new();
         for (id, set) in each {
             let (Ok(expires), Some(artifact)) = (set, self.tree.find(*id)) else { continue };
-            if let Ok(then) = Timestamp::from_second(artifact.expires) {
+            if let Ok(then) = Timestamp::from_second(artifact.expires()) {
                 before.push((*id, EditArtifact { expires_at: Some(then.to_string()), ..EditArtifact::default() }));
             }
             self.tree.expires(*id, *expires);

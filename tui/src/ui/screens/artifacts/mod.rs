@@ -217,7 +217,7 @@ impl Screen for Artifacts {
         let Some(node) = self.rows.list.current() else { return Vec::new() };
         let run = node.run();
         let mut all = vec![Related::repository(&run.repo)];
-        all.extend(Related::runs_of(&run.sha));
+        all.extend(Related::runs_of(run.sha()));
         all.extend(node.artifact().map(|_| Related::run(run.id)));
         all
     }

@@ -67,7 +67,7 @@ fn expiring(artifact: &ArtifactSummary, world: &World, row: Rect, buf: &mut Buff
     let role = if expires_soon(artifact, world.clock.now.as_second()) { Role::Warn } else { Role::Text };
     let size = fit_left(buf, row, &human_bytes(artifact.size), Role::Muted);
     let row = Rect { width: row.width.saturating_sub(size + 2), ..row };
-    let left = text(buf, row, &format!("{:>8}  ", world.clock.left(artifact.expires)), role);
+    let left = text(buf, row, &format!("{:>8}  ", world.clock.left(artifact.expires())), role);
     let row = Rect { x: row.x + left, width: row.width.saturating_sub(left), ..row };
     text(buf, row, &format!("{}  run {}", artifact.name(), artifact.run), Role::Text);
 }
@@ -98,7 +98,7 @@ fn of_artifact(
         ("commit", commit(run)),
         ("size", if artifact.is_uploading() { String::new() } else { bytes }),
         ("sha256", artifact.sha256()),
-        ("created", world.clock.stamp_of(artifact.created)),
+        ("created", world.clock.stamp_of(artifact.created())),
         ("expires", expires(artifact, world)),
         ("state", state(artifact).text),
     ]
@@ -108,7 +108,7 @@ fn expires(artifact: &ArtifactSummary, world: &World) -> String {
     if artifact.is_uploading() {
         return String::new();
     }
-    format!("{} ({})", world.clock.stamp_of(artifact.expires), world.clock.left(artifact.expires))
+    format!("{} ({})", world.clock.stamp_of(artifact.expires()), world.clock.left(artifact.expires()))
 }
 
 fn of_job(job: Option<&JobSummary>, run: &RunSummary, sum: Totals, world: &World) -> Vec<(&'static str, String)> {
@@ -127,9 +127,9 @@ fn of_job(job: Option<&JobSummary>, run: &RunSummary, sum: Totals, world: &World
 fn of_run(run: &RunSummary, sum: Totals, world: &World) -> Vec<(&'static str, String)> {
     vec![
         ("repo", run.repo.to_string()),
-        ("workflow", run.title.to_string()),
-        ("branch", run.branch.to_string()),
-        ("commit", run.sha.to_string()),
+        ("workflow", run.title().to_owned()),
+        ("branch", run.branch().to_owned()),
+        ("commit", run.sha().to_owned()),
         ("state", outcome(run.outcome).text),
         ("began", world.clock.stamp_of(run.began)),
         ("ended", world.clock.stamp_of(run.ended)),

@@ -16,7 +16,7 @@ use crate::{
 pub(crate) fn outcome(outcome: Outcome) -> CellText {
     match outcome {
         Outcome::Running => CellText::of(Role::Warn, "running"),
-        Outcome::Success => CellText::of(Role::Ok, "success"),
+        Outcome::Success => CellText::plain("success"),
         Outcome::Failure => CellText::of(Role::Error, "FAILURE"),
         Outcome::Cancelled => CellText::of(Role::Muted, "cancelled"),
         Outcome::Skipped => CellText::of(Role::Muted, "skipped"),
@@ -26,7 +26,7 @@ pub(crate) fn outcome(outcome: Outcome) -> CellText {
 pub(super) fn state(artifact: &ArtifactSummary) -> CellText {
     match artifact.state {
         State::Uploading => CellText::of(Role::Warn, "uploading"),
-        State::Ready => CellText::of(Role::Ok, "ready"),
+        State::Ready => CellText::plain("ready"),
         State::Expired => CellText::of(Role::Muted, "expired"),
     }
 }
@@ -37,8 +37,8 @@ fn fold_sign(folded: bool) -> &'static str {
 
 /// Returns the branch and the abbreviated commit, if they are known.
 pub(super) fn commit(run: &RunSummary) -> String {
-    let sha: String = run.sha.chars().take(7).collect();
-    [&*run.branch, &sha].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    let sha: String = run.sha().chars().take(7).collect();
+    [run.branch(), &sha].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 fn joined(parts: &[&str]) -> String {
@@ -52,7 +52,7 @@ impl Node {
                 let count = if *folded { format!(" ({})", sum.artifacts) } else { String::new() };
                 let head = format!("{} run {}{count}", fold_sign(*folded), run.id);
                 // In the list of all repositories, the name of the repository is more useful than that of the workflow.
-                let whose = if *named { &run.repo } else { &*run.title };
+                let whose = if *named { &run.repo } else { run.title() };
                 joined(&[&head, whose, &if *folded { String::new() } else { commit(run) }])
             }
             Self::Job { folded, sum, .. } => {
@@ -88,7 +88,7 @@ impl Node {
         match self {
             Self::Run { run, .. } => run.began,
             Self::Job { .. } => self.job().map_or(0, |job| job.began),
-            Self::Artifact { artifact, .. } => artifact.created,
+            Self::Artifact { artifact, .. } => artifact.created(),
         }
     }
 
@@ -160,7 +160,7 @@ static COLUMNS: [Column<Node>; 6] = [
         rank: 2,
         cell: |n, clock| match n {
             Node::Artifact { artifact, soon, .. } if artifact.is_ready() => {
-                let left = clock.until(artifact.expires);
+                let left = clock.until(artifact.expires());
                 if *soon { CellText::of(Role::Warn, left) } else { CellText::plain(left) }
             }
             Node::Artifact { .. } => CellText::of(Role::Muted, "-"),
@@ -176,7 +176,7 @@ impl Haystack for Node {
             // A match on a repository includes its runs.
             Self::Artifact { artifact, .. } => artifact.text().into(),
             Self::Job { run, .. } => format!("{} {}", self.job().map_or("", |job| &job.name), run.repo).into(),
-            Self::Run { run, .. } => joined(&[&format!("run {}", run.id), &run.repo, &run.title, &commit(run)]).into(),
+            Self::Run { run, .. } => joined(&[&format!("run {}", run.id), &run.repo, run.title(), &commit(run)]).into(),
         }
     }
 
@@ -187,7 +187,7 @@ impl Haystack for Node {
             "run" => Some(self.run().id.to_string()),
             "job" => self.job().map(|job| job.name.to_string()),
             "repo" => Some(self.run().repo.to_string()),
-            "commit" => Some(self.run().sha.to_string()),
+            "commit" => Some(self.run().sha().to_owned()),
             _ => None,
         }
     }
@@ -197,7 +197,7 @@ impl Haystack for Node {
         match (name, self) {
             ("size", Self::Artifact { artifact, .. }) => Some(artifact.size),
             ("expires", Self::Artifact { artifact, .. }) if artifact.is_ready() => {
-                since(artifact.expires).map(|since| -since)
+                since(artifact.expires()).map(|since| -since)
             }
             ("age", node) => since(node.created()),
             _ => None,

@@ -35,7 +35,7 @@ impl ArtifactTotals {
             totals.artifacts += entry.artifacts.len();
             totals.bytes += entry.bytes();
             for artifact in entry.artifacts.iter().filter(|one| one.is_ready()) {
-                let at = totals.next.partition_point(|one| one.expires <= artifact.expires);
+                let at = totals.next.partition_point(|one| one.expires() <= artifact.expires());
                 if at < NEXT_MAX {
                     totals.next.insert(at, Arc::clone(artifact));
                     totals.next.truncate(NEXT_MAX);
@@ -62,6 +62,6 @@ impl ArtifactTotals {
     /// Returns `map.json expires in 41m` if an artifact expires soon.
     pub(super) fn soon(&self, world: &World) -> Option<String> {
         let one = self.next.first().filter(|one| expires_soon(one, world.clock.now.as_second()))?;
-        Some(format!("{} expires in {}", one.name(), world.clock.left(one.expires)))
+        Some(format!("{} expires in {}", one.name(), world.clock.left(one.expires())))
     }
 }

@@ -64,7 +64,7 @@ pub(crate) enum NodeId {
 const EXPIRES_SOON_SECS: i64 = 86_400;
 
 pub(super) fn expires_soon(artifact: &ArtifactSummary, now: i64) -> bool {
-    artifact.is_ready() && artifact.expires > 0 && artifact.expires - now < EXPIRES_SOON_SECS
+    artifact.is_ready() && artifact.expires() > 0 && artifact.expires() - now < EXPIRES_SOON_SECS
 }
 
 /// Sort order of runs, and of the artifacts of each run.
@@ -98,7 +98,7 @@ impl ArtifactOrder {
         let by = match self {
             Self::Created => Ordering::Equal,
             Self::Size => b.size.cmp(&a.size),
-            Self::Expiry => last(a.expires).cmp(&last(b.expires)),
+            Self::Expiry => last(a.expires()).cmp(&last(b.expires())),
             Self::Name => a.name().cmp(b.name()),
         };
         by.then(b.id.cmp(&a.id))

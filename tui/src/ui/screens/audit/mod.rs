@@ -11,6 +11,7 @@ use super::{Related, Screen, ScreenId, Selection, panes};
 use crate::{
     audit_text,
     ui::{
+        audit::AuditSummary,
         keymap::{Action, Object, Scope},
         layer::{Layer, TextView},
         list::{self, BadFilter, Feed, Filter, List, ListView, Row as _, TableOptions},
@@ -37,7 +38,7 @@ const ROOMY: u16 = 16;
 
 #[derive(Debug)]
 pub(crate) struct AuditLog {
-    pub(super) rows: Feed<AuditEntry>,
+    pub(super) rows: Feed<AuditSummary>,
     /// Maximum number of rows to load.
     row_limit: usize,
 }
@@ -64,14 +65,14 @@ impl AuditLog {
 
     fn open(&self, env: &mut Env) {
         let Some(entry) = self.rows.list.current() else { return };
-        let text: Vec<String> = lines(entry, &env.world.clock).into_iter().map(|(_, line)| line).collect();
+        let text: Vec<String> = lines(&entry.entry(), &env.world.clock).into_iter().map(|(_, line)| line).collect();
         env.open(Layer::TextView(TextView::new(format!("Audit entry {}", entry.id), text.join("\n"))));
     }
 
     fn copy(&self, env: &mut Env) {
         let targets = self.rows.list.targets();
         let json: Vec<String> =
-            targets.iter().map(|entry| serde_json::to_string_pretty(entry).unwrap_or_default()).collect();
+            targets.iter().map(|entry| serde_json::to_string_pretty(&entry.entry()).unwrap_or_default()).collect();
         env.push(Cmd::Copy(json.join("\n"), words::count(i64::try_from(targets.len()).unwrap_or(0)) + " as JSON"));
     }
 }
@@ -150,7 +151,7 @@ impl Screen for AuditLog {
     }
 
     fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), BadFilter> {
-        self.rows.list.set_filter(Filter::parse(text, AuditEntry::FILTERS)?);
+        self.rows.list.set_filter(Filter::parse(text, AuditSummary::FILTERS)?);
         self.fetch_on(env);
         Ok(())
     }
@@ -160,7 +161,7 @@ impl Screen for AuditLog {
     }
 
     fn related(&self) -> Vec<Related> {
-        self.rows.list.current().map(Related::of_entry).unwrap_or_default()
+        self.rows.list.current().map(|entry| Related::of_entry(&entry.entry())).unwrap_or_default()
     }
 
     fn selection(&self) -> Option<Selection> {
@@ -183,7 +184,7 @@ impl Screen for AuditLog {
         let empty: &[&str] = &["No entries.", "", "The log records changes by users and administrators, and sign-ins."];
         let options = TableOptions { what: "audit entries", empty, focused: true };
         let detail = |width: u16| {
-            let lines = self.rows.list.current().map(|entry| lines(entry, &world.clock)).unwrap_or_default();
+            let lines = self.rows.list.current().map(|entry| lines(&entry.entry(), &world.clock)).unwrap_or_default();
             let wrap = move |(role, line): (Role, String)| {
                 wrapped(&line, width).into_iter().map(move |line| (role, line)).collect::<Vec<_>>()
             };

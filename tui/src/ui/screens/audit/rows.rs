@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use farrier_common::api::{AuditActor, AuditEntry, AuditObject};
+use farrier_common::api::AuditActor;
 
 use crate::{
     audit_text,
     ui::{
+        audit::AuditSummary,
         list::{CellText, Column, FilterColumn, Haystack, Row},
         view::Role,
         words,
@@ -14,29 +15,29 @@ use crate::{
 };
 
 /// Returns the result, with a color unless the action was done.
-fn result(entry: &AuditEntry) -> CellText {
-    let role = match entry.result.as_str() {
+fn result(entry: &AuditSummary) -> CellText {
+    let role = match entry.result() {
         "done" => Role::Muted,
         "refused" => Role::Warn,
         _ => Role::Error,
     };
-    CellText::of(role, audit_text::result(entry))
+    CellText::of(role, entry.counted_result())
 }
 
 /// Returns the object. Its kind is left out if the action begins with it.
-fn object(entry: &AuditEntry) -> String {
-    let path = entry.object.path();
-    let names_kind = entry.action.split('.').next() == Some(&entry.object.kind);
-    if names_kind && !path.is_empty() { path } else { audit_text::object(entry) }
+fn object(entry: &AuditSummary) -> String {
+    let path = entry.object_path();
+    let names_kind = entry.action().split('.').next() == Some(entry.object_kind());
+    if names_kind && !path.is_empty() { path } else { entry.object() }
 }
 
-static COLUMNS: [Column<AuditEntry>; 7] = [
+static COLUMNS: [Column<AuditSummary>; 7] = [
     Column {
         title: "AGE",
         width: 4,
         right: true,
         rank: 0,
-        cell: |entry, clock| CellText::plain(clock.age(&entry.at)),
+        cell: |entry, clock| CellText::plain(clock.age_from(entry.at())),
         order: None,
     },
     Column {
@@ -44,7 +45,7 @@ static COLUMNS: [Column<AuditEntry>; 7] = [
         width: 21,
         right: false,
         rank: 0,
-        cell: |entry, _| CellText::plain(&*entry.action),
+        cell: |entry, _| CellText::plain(entry.action()),
         order: None,
     },
     Column {
@@ -60,7 +61,7 @@ static COLUMNS: [Column<AuditEntry>; 7] = [
         width: 12,
         right: false,
         rank: 0,
-        cell: |entry, _| CellText::plain(audit_text::actor(&entry.actor)),
+        cell: |entry, _| CellText::plain(audit_text::actor(entry.actor())),
         order: None,
     },
     Column { title: "RESULT", width: 12, right: false, rank: 2, cell: |entry, _| result(entry), order: None },
@@ -69,7 +70,7 @@ static COLUMNS: [Column<AuditEntry>; 7] = [
         width: 15,
         right: false,
         rank: 3,
-        cell: |entry, _| CellText::plain(audit_text::origin(&entry.actor)),
+        cell: |entry, _| CellText::plain(entry.origin()),
         order: None,
     },
     Column {
@@ -82,20 +83,20 @@ static COLUMNS: [Column<AuditEntry>; 7] = [
     },
 ];
 
-impl Haystack for AuditEntry {
+impl Haystack for AuditSummary {
     fn text(&self) -> Cow<'_, str> {
-        let (actor, object) = (audit_text::actor(&self.actor), audit_text::object(self));
-        format!("{} {object} {actor} {} {}", self.action, self.result, audit_text::origin(&self.actor)).into()
+        let (actor, object) = (audit_text::actor(self.actor()), self.object());
+        format!("{} {object} {actor} {} {}", self.action(), self.result(), self.origin()).into()
     }
 
     fn column(&self, name: &str) -> Option<String> {
         match name {
-            "action" => Some(self.action.clone()),
-            "actor" => Some(audit_text::actor(&self.actor)),
-            "object" => Some(audit_text::object(self)),
-            "result" => Some(self.result.clone()),
-            "from" => Some(audit_text::origin(&self.actor)),
-            "request" => Some(self.request_id.clone()),
+            "action" => Some(self.action().to_owned()),
+            "actor" => Some(audit_text::actor(self.actor())),
+            "object" => Some(self.object()),
+            "result" => Some(self.result().to_owned()),
+            "from" => Some(self.origin()),
+            "request" => Some(self.request().to_owned()),
             _ => None,
         }
     }
@@ -105,15 +106,15 @@ impl Haystack for AuditEntry {
     fn is_exactly(&self, name: &str, value: &str) -> bool {
         let is_value = |text: &str| text.eq_ignore_ascii_case(value);
         match name {
-            "action" => is_value(&self.action) || self.action.split('.').next().is_some_and(is_value),
+            "action" => is_value(self.action()) || self.action().split('.').next().is_some_and(is_value),
             "actor" => {
-                let AuditActor { name, acts_as, .. } = &self.actor;
-                is_value(name) || is_value(acts_as) || is_value(&audit_text::actor(&self.actor))
+                let AuditActor { name, acts_as, .. } = self.actor();
+                is_value(name) || is_value(acts_as) || is_value(&audit_text::actor(self.actor()))
             }
             "object" => {
-                let AuditObject { kind, id, name, .. } = &self.object;
-                let by_id = *id != 0 && is_value(&format!("{kind} {id}"));
-                by_id || is_value(kind) || is_value(&format!("{kind} {name}")) || is_value(&audit_text::object(self))
+                let (kind, id, name) = (self.object_kind(), self.object_id(), self.object_name());
+                let by_id = id != 0 && is_value(&format!("{kind} {id}"));
+                by_id || is_value(kind) || is_value(&format!("{kind} {name}")) || is_value(&self.object())
             }
             _ => self.column(name).is_some_and(|text| is_value(&text)),
         }
@@ -122,13 +123,13 @@ impl Haystack for AuditEntry {
     fn number(&self, name: &str) -> Option<i64> {
         match name {
             "id" => Some(self.id),
-            "age" => words::seconds_since(&self.at, crate::clock::now()),
+            "age" => words::seconds_from(self.at(), crate::clock::now()),
             _ => None,
         }
     }
 }
 
-impl Row for AuditEntry {
+impl Row for AuditSummary {
     type Id = i64;
 
     const LIST: &'static str = "audit";
@@ -149,7 +150,7 @@ impl Row for AuditEntry {
     }
 
     fn is_problem(&self) -> bool {
-        self.result != "done"
+        self.result() != "done"
     }
 
     fn flexible() -> usize {

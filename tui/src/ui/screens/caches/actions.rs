@@ -1,12 +1,11 @@
 //! Deletes cache entries, with confirmations, and handles the responses.
 
-use farrier_common::api::FoundCacheEntry;
-
 use super::Caches;
 use crate::{
     output::human_bytes,
     ui::{
         bulk::{self, BulkAction},
+        cache::CacheSummary,
         layer::{Layer, TextView},
         list::{ListView as _, Row as _},
         net::{Answer, Batch, Problem, Request},
@@ -28,7 +27,7 @@ impl Caches {
     pub(super) fn copy(&self, env: &mut Env) {
         let targets = self.rows.list.targets();
         let json: Vec<String> =
-            targets.iter().map(|entry| serde_json::to_string_pretty(entry).unwrap_or_default()).collect();
+            targets.iter().map(|entry| serde_json::to_string_pretty(&entry.entry()).unwrap_or_default()).collect();
         env.push(Cmd::Copy(json.join("\n"), words::count(i64::try_from(targets.len()).unwrap_or(0)) + " as JSON"));
     }
 
@@ -40,10 +39,10 @@ impl Caches {
     }
 
     /// Returns the question before entries are deleted.
-    fn delete_question(&self, targets: &[&FoundCacheEntry], world: &World) -> Option<Layer> {
-        let name = |entry: &FoundCacheEntry| format!("{} of {}", entry.key, entry.repository);
-        let request = |entry: &FoundCacheEntry| {
-            let repo = entry.repository.parse().ok()?;
+    fn delete_question(&self, targets: &[&CacheSummary], world: &World) -> Option<Layer> {
+        let name = |entry: &CacheSummary| format!("{} of {}", entry.key(), entry.repository());
+        let request = |entry: &CacheSummary| {
+            let repo = entry.repository().parse().ok()?;
             Some(Request::DeleteCache { repo, id: entry.id, name: name(entry) })
         };
         let items: Vec<(String, Request)> =

@@ -7,13 +7,14 @@ mod rows;
 
 use std::time::Duration;
 
-use farrier_common::api::{CacheUsage, FoundCacheEntry};
+use farrier_common::api::CacheUsage;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{Screen, ScreenId, Selection, panes};
 use crate::{
     output::human_bytes,
     ui::{
+        cache::CacheSummary,
         keymap::{Action, Object, Scope},
         list::{self, Feed, List, ListView, TableOptions},
         net::{Answer, Problem, Request},
@@ -35,7 +36,7 @@ const HEIGHT_MIN_WITH_PANE: u16 = 16;
 
 #[derive(Debug)]
 pub(crate) struct Caches {
-    pub(super) rows: Feed<FoundCacheEntry>,
+    pub(super) rows: Feed<CacheSummary>,
     /// The usage of the largest repositories, the largest first.
     usage: Vec<CacheUsage>,
     /// Number of repositories with entries; 0 if the daemon does not report it.
@@ -49,17 +50,17 @@ impl Default for Caches {
 }
 
 /// Returns the fields of an entry.
-fn facts(entry: &FoundCacheEntry, clock: &Clock) -> Vec<(Role, String)> {
+fn facts(entry: &CacheSummary, clock: &Clock) -> Vec<(Role, String)> {
     let fact = |name: &str, value: String| (Role::Text, format!("{name:<10} {value}"));
     vec![
-        (Role::Title, entry.key.clone()),
-        fact("ID", format!("{} in {}", entry.id, entry.repository)),
-        fact("ref", entry.git_ref.clone()),
-        fact("size", human_bytes(entry.size_in_bytes)),
+        (Role::Title, entry.key().to_owned()),
+        fact("ID", format!("{} in {}", entry.id, entry.repository())),
+        fact("ref", entry.git_ref().to_owned()),
+        fact("size", human_bytes(entry.size)),
         fact("hits", words::count(entry.hits)),
-        fact("last used", clock.stamp(&entry.last_accessed_at)),
-        fact("created", clock.stamp(&entry.created_at)),
-        fact("version", entry.version.clone()),
+        fact("last used", clock.stamp_of(entry.used())),
+        fact("created", clock.stamp_of(entry.created())),
+        fact("version", entry.version().to_owned()),
     ]
 }
 
@@ -150,7 +151,7 @@ impl Screen for Caches {
     }
 
     fn subject(&self) -> Option<String> {
-        self.rows.list.subject(|entry| entry.key.clone(), "cache entries")
+        self.rows.list.subject(|entry| entry.key().to_owned(), "cache entries")
     }
 
     fn selection(&self) -> Option<Selection> {

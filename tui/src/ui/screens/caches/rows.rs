@@ -1,36 +1,30 @@
 //! Cache entries as rows.
 
-use std::{borrow::Cow, cmp::Ordering};
-
-use farrier_common::api::FoundCacheEntry;
+use std::borrow::Cow;
 
 use crate::{
     output::human_bytes,
     ui::{
+        cache::CacheSummary,
         list::{CellText, Column, FilterColumn, Haystack, Row},
         view::Role,
         words,
     },
 };
 
-/// Compares times; the latest comes first.
-fn latest_first(a: &str, b: &str) -> Ordering {
-    words::seconds(b).cmp(&words::seconds(a))
-}
-
 /// Returns the ref without `refs/heads/`.
-pub(super) fn short_ref(entry: &FoundCacheEntry) -> &str {
-    entry.git_ref.strip_prefix("refs/heads/").unwrap_or(&entry.git_ref)
+pub(super) fn short_ref(entry: &CacheSummary) -> &str {
+    entry.git_ref().strip_prefix("refs/heads/").unwrap_or(entry.git_ref())
 }
 
-static COLUMNS: [Column<FoundCacheEntry>; 7] = [
+static COLUMNS: [Column<CacheSummary>; 7] = [
     Column {
         title: "KEY",
         width: 18,
         right: false,
         rank: 0,
-        cell: |entry, _| CellText::plain(&*entry.key),
-        order: Some(|a, b| a.key.cmp(&b.key)),
+        cell: |entry, _| CellText::plain(entry.key()),
+        order: Some(|a, b| a.key().cmp(b.key())),
     },
     Column {
         title: "REF",
@@ -38,23 +32,23 @@ static COLUMNS: [Column<FoundCacheEntry>; 7] = [
         right: false,
         rank: 2,
         cell: |entry, _| CellText::plain(short_ref(entry)),
-        order: Some(|a, b| a.git_ref.cmp(&b.git_ref)),
+        order: Some(|a, b| a.git_ref().cmp(b.git_ref())),
     },
     Column {
         title: "REPOSITORY",
         width: 16,
         right: false,
         rank: 1,
-        cell: |entry, _| CellText::plain(&*entry.repository),
-        order: Some(|a, b| a.repository.cmp(&b.repository)),
+        cell: |entry, _| CellText::plain(entry.repository()),
+        order: Some(|a, b| a.repository().cmp(b.repository())),
     },
     Column {
         title: "SIZE",
         width: 9,
         right: true,
         rank: 0,
-        cell: |entry, _| CellText::plain(human_bytes(entry.size_in_bytes)),
-        order: Some(|a, b| b.size_in_bytes.cmp(&a.size_in_bytes)),
+        cell: |entry, _| CellText::plain(human_bytes(entry.size)),
+        order: Some(|a, b| b.size.cmp(&a.size)),
     },
     Column {
         title: "HITS",
@@ -69,35 +63,35 @@ static COLUMNS: [Column<FoundCacheEntry>; 7] = [
         width: 5,
         right: true,
         rank: 1,
-        cell: |entry, clock| CellText::plain(clock.age(&entry.last_accessed_at)),
-        order: Some(|a, b| latest_first(&a.last_accessed_at, &b.last_accessed_at)),
+        cell: |entry, clock| CellText::plain(clock.age_from(entry.used())),
+        order: Some(|a, b| b.used().cmp(&a.used())),
     },
     Column {
         title: "AGE",
         width: 5,
         right: true,
         rank: 3,
-        cell: |entry, clock| CellText::plain(clock.age(&entry.created_at)),
-        order: Some(|a, b| latest_first(&a.created_at, &b.created_at)),
+        cell: |entry, clock| CellText::plain(clock.age_from(entry.created())),
+        order: Some(|a, b| b.created().cmp(&a.created())),
     },
 ];
 
 /// Entries that no job found are muted.
-fn hits_role(entry: &FoundCacheEntry) -> Role {
+fn hits_role(entry: &CacheSummary) -> Role {
     if entry.hits == 0 { Role::Muted } else { Role::Text }
 }
 
-impl Haystack for FoundCacheEntry {
+impl Haystack for CacheSummary {
     fn text(&self) -> Cow<'_, str> {
-        format!("{} {} {}", self.key, self.git_ref, self.repository).into()
+        format!("{} {} {}", self.key(), self.git_ref(), self.repository()).into()
     }
 
     fn column(&self, name: &str) -> Option<String> {
         match name {
-            "key" => Some(self.key.clone()),
-            "ref" => Some(self.git_ref.clone()),
-            "repo" => Some(self.repository.clone()),
-            "version" => Some(self.version.clone()),
+            "key" => Some(self.key().to_owned()),
+            "ref" => Some(self.git_ref().to_owned()),
+            "repo" => Some(self.repository().to_owned()),
+            "version" => Some(self.version().to_owned()),
             _ => None,
         }
     }
@@ -105,16 +99,16 @@ impl Haystack for FoundCacheEntry {
     fn number(&self, name: &str) -> Option<i64> {
         match name {
             "id" => Some(self.id),
-            "size" => Some(self.size_in_bytes),
+            "size" => Some(self.size),
             "hits" => Some(self.hits),
-            "used" => words::seconds_since(&self.last_accessed_at, crate::clock::now()),
-            "age" => words::seconds_since(&self.created_at, crate::clock::now()),
+            "used" => words::seconds_from(self.used(), crate::clock::now()),
+            "age" => words::seconds_from(self.created(), crate::clock::now()),
             _ => None,
         }
     }
 }
 
-impl Row for FoundCacheEntry {
+impl Row for CacheSummary {
     type Id = i64;
 
     const LIST: &'static str = "caches";
@@ -140,7 +134,7 @@ impl Row for FoundCacheEntry {
     }
 
     fn weight(&self) -> i64 {
-        self.size_in_bytes
+        self.size
     }
 
     fn ages() -> &'static [&'static str] {

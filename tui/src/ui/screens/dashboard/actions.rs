@@ -1,6 +1,6 @@
 //! Actions on the row under the cursor of the dashboard.
 
-use farrier_common::{api::Hook, client::HookOwner};
+use farrier_common::client::HookOwner;
 
 use super::{
     Dashboard,
@@ -8,6 +8,7 @@ use super::{
     problems::{self, HealthProblem, ProblemTarget},
 };
 use crate::ui::{
+    hook::HookSummary,
     keymap::Action,
     layer::{Layer, TextView},
     net::{Request, SeriesSpan},
@@ -26,8 +27,8 @@ enum CursorRow {
 }
 
 /// Returns the owner of a hook of any owner, for requests about the hook.
-fn owner(hook: &Hook) -> HookOwner {
-    match hook.scope.as_str() {
+fn owner(hook: &HookSummary) -> HookOwner {
+    match hook.scope() {
         "system" | "default" => HookOwner::Admin,
         _ => HookOwner::Any,
     }
@@ -67,11 +68,11 @@ impl Dashboard {
     /// Returns the filter of the screen Hooks that shows hooks of one problem: their common host.
     fn hook_filter(&self, ids: &[i64]) -> String {
         let hook = self.problem_hooks.iter().find(|hook| ids.contains(&hook.id));
-        hook.map(|hook| format!("url:{}", problems::host(&hook.url))).unwrap_or_default()
+        hook.map(|hook| format!("url:{}", problems::host(hook.url()))).unwrap_or_default()
     }
 
     /// Returns the hooks of the problem under the cursor; empty if the row is not about hooks.
-    fn hooks_here(&self) -> Vec<&Hook> {
+    fn hooks_here(&self) -> Vec<&HookSummary> {
         let CursorRow::Problem(problem) = self.cursor_row() else { return Vec::new() };
         let Some(ids) = problem.target.hooks() else { return Vec::new() };
         self.problem_hooks.iter().filter(|hook| ids.contains(&hook.id)).collect()
@@ -87,7 +88,7 @@ impl Dashboard {
     /// `t`: turns all hooks of the problem off, or on if the daemon turned them off.
     pub(super) fn switch_hooks(&self, env: &mut Env) {
         let hooks = self.hooks_here();
-        let on = hooks.iter().all(|hook| !hook.active);
+        let on = hooks.iter().all(|hook| !hook.is_active());
         match hooks.as_slice() {
             [] => {}
             [one] => env.push(Cmd::SendFor(ScreenId::Hooks, switched(owner(one), one.id, on))),
@@ -113,7 +114,7 @@ impl Dashboard {
                 let hooks = self.hooks_here();
                 if hooks.is_empty() {
                     Some("this row is not about hooks".to_owned())
-                } else if action == Action::Recover && hooks.iter().all(|hook| !hook.active) {
+                } else if action == Action::Recover && hooks.iter().all(|hook| !hook.is_active()) {
                     Some("the hooks are off; turn them on first (t)".to_owned())
                 } else {
                     None

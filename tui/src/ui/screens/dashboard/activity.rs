@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use farrier_common::api::{Delivery, Event};
+use farrier_common::api::Event;
 
-use crate::ui::view::width;
+use crate::ui::{delivery::DeliverySummary, view::width};
 
 /// Digits of an object ID that are shown.
 const SHORT_ID: usize = 7;
@@ -19,12 +19,12 @@ pub(super) struct DeliveryResults {
 
 impl DeliveryResults {
     /// Counts deliveries by event. Deliveries of an older daemon do not name their event.
-    pub(super) fn by_event(deliveries: &[Delivery]) -> HashMap<i64, Self> {
+    pub(super) fn by_event(deliveries: &[DeliverySummary]) -> HashMap<i64, Self> {
         let mut results: HashMap<i64, Self> = HashMap::new();
         for delivery in deliveries {
-            let Some(event) = delivery.event_id else { continue };
+            let Some(event) = delivery.event_id() else { continue };
             let result = results.entry(event).or_default();
-            match delivery.state.as_str() {
+            match delivery.state() {
                 "success" => result.succeeded += 1,
                 "failed" => result.failed += 1,
                 "pending" => result.pending += 1,
@@ -210,6 +210,8 @@ fn run_sentence(run: i64, events: &[&Event], repository: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use farrier_common::api::Delivery;
+
     use super::*;
 
     fn event(id: i64, kind: &str, reference: &str) -> Event {
@@ -224,11 +226,15 @@ mod tests {
         }
     }
 
+    fn delivery(event: i64, state: &str) -> DeliverySummary {
+        DeliverySummary::of(&Delivery { event_id: Some(event), state: state.into(), ..Delivery::default() })
+    }
+
     #[test]
     fn a_push_and_its_deliveries_are_one_sentence() {
         let push =
             Event { before: "0123456789".into(), after: "abcdef0123".into(), ..event(7, "push", "refs/heads/main") };
-        let delivery = |state: &str| Delivery { event_id: Some(7), state: state.into(), ..Delivery::default() };
+        let delivery = |state: &str| delivery(7, state);
         let results = DeliveryResults::by_event(&[delivery("success"), delivery("success"), delivery("failed")]);
         let lines = activities([&push], &results);
         assert_eq!(
@@ -295,7 +301,7 @@ mod tests {
             push(2, "refs/heads/main"),
             event(1, "create", "refs/heads/main"),
         ];
-        let delivery = |event| Delivery { event_id: Some(event), state: "success".into(), ..Delivery::default() };
+        let delivery = |event| delivery(event, "success");
         let lines = activities(&two, &DeliveryResults::by_event(&[delivery(1), delivery(2), delivery(3)]));
         assert_eq!(lines.len(), 1);
         assert_eq!(lines[0].text(99), "mia created 2 branches in tools/cli; 3 deliveries succeeded");

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use farrier_common::api::{BackgroundTask, Event, FoundRun, Health, Hook, MetricsSeries, Status};
+use farrier_common::api::{BackgroundTask, Event, FoundRun, Health, MetricsSeries, Status};
 use ratatui::{
     buffer::Buffer,
     layout::{Margin, Rect},
@@ -24,6 +24,7 @@ use self::{
 };
 use super::{Screen, ScreenId, hooks::rows as hook_rows, repositories::task_lines};
 use crate::ui::{
+    hook::HookSummary,
     keymap::{Action, Scope},
     list::feed::Load,
     net::{Answer, Problem, Request, SeriesSpan},
@@ -48,7 +49,7 @@ pub(crate) struct Dashboard {
     /// The period of the charts.
     pub(super) span: SeriesSpan,
     /// Hooks whose deliveries fail, and hooks that the daemon turned off.
-    problem_hooks: Vec<Hook>,
+    problem_hooks: Vec<HookSummary>,
     lists_at: Option<Duration>,
     load: Load,
     /// Background tasks of the daemon, the newest first.
@@ -262,8 +263,8 @@ impl Screen for Dashboard {
                 self.tasks.clone_from(tasks);
             }
             (Request::Tasks, Err(_)) => self.tasks.clear(),
-            (Request::FailingHooks, Ok(Answer::Hooks(hooks))) => {
-                self.problem_hooks = hooks.iter().filter(|hook| hook_rows::is_failing(hook)).cloned().collect();
+            (Request::FailingHooks, Ok(Answer::Hooks(page))) => {
+                self.problem_hooks = page.items.iter().filter(|hook| hook_rows::is_failing(hook)).cloned().collect();
             }
             (Request::CompletedRuns, Ok(Answer::FoundRuns(runs))) => self.runs.clone_from(runs),
             (Request::Deliveries { .. }, Ok(Answer::Deliveries(page))) => {

@@ -31,7 +31,7 @@ const ACTIVITY_MIN: u16 = 4;
 const TASKS_MAX: usize = 3;
 /// Lines of a long sentence in columns, which have more rows than one column.
 const SENTENCE_LINES: usize = 2;
-/// Widths from which the sections are in two and three columns.
+/// Widths from which the charts are beside the other sections, and from which running tasks are beside the problems.
 const TWO_COLUMNS: u16 = 110;
 const THREE_COLUMNS: u16 = 180;
 /// Width of the names of figures, in cells.
@@ -140,11 +140,19 @@ impl Sections<'_> {
     }
 
     fn in_three_columns(&self, area: Rect, buf: &mut Buffer) {
-        let [left, middle, right] = columns(area, [33, 29, 38]);
-        let y = self.problems(left, left.height / 2, SENTENCE_LINES, buf);
+        let [left, right] = columns(area, [62, 38]);
         let running = self.dashboard.running(self.world);
-        task_lines::draw_progress_lines(&running, left, y + 1, buf);
-        self.activity(middle, SENTENCE_LINES, buf);
+        // Without running tasks, problems get the whole width, so that few of them need a second line.
+        let y = if running.is_empty() {
+            self.problems(left, left.height / 2, SENTENCE_LINES, buf)
+        } else {
+            let [problems, tasks] = columns(Rect { width: left.width + 2, ..left }, [60, 40]);
+            let tasks = Rect { height: tasks.height / 2, ..tasks };
+            let tasks_end = task_lines::draw_progress_lines(&running, tasks, tasks.y, buf);
+            self.problems(problems, left.height / 2, SENTENCE_LINES, buf).max(tasks_end)
+        };
+        // Below both, the sentences of the activity fit into one line.
+        self.activity(from_row(left, y + 1), SENTENCE_LINES, buf);
         self.load_and_storage(Rect { width: area.right() - right.x, ..right }, buf);
     }
 

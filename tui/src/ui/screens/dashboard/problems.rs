@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use farrier_common::api::{BackgroundTask, FoundRun, Health, Hook, Status};
+use farrier_common::api::{BackgroundTask, FoundRun, Health, Status};
 
 use crate::{
     output::human_bytes,
-    ui::{keymap::Action, screens::hooks::rows as hook_rows, words},
+    ui::{hook::HookSummary, keymap::Action, words},
 };
 
 /// Disk usage above this is reported as a problem.
@@ -95,27 +95,29 @@ pub(super) fn host(url: &str) -> &str {
 }
 
 /// Returns why deliveries of a hook fail: the reason for which it was turned off, or the last error.
-fn cause(hook: &Hook) -> String {
-    if !hook.disabled_reason.is_empty() {
-        return hook.disabled_reason.clone();
+fn cause(hook: &HookSummary) -> String {
+    if !hook.disabled_reason().is_empty() {
+        return hook.disabled_reason().to_owned();
     }
-    match hook.last_status {
+    match hook.last_status() {
         status @ 1.. => format!("status {status}"),
-        _ => hook.last_error.clone(),
+        _ => hook.last_error().to_owned(),
     }
 }
 
-fn is_disabled(hook: &Hook) -> bool {
-    !hook.disabled_reason.is_empty()
+fn is_disabled(hook: &HookSummary) -> bool {
+    !hook.disabled_reason().is_empty()
 }
 
 /// Returns one problem for all hooks with the same host and the same cause.
-pub(super) fn of_hooks(failing: &[Hook]) -> Vec<HealthProblem> {
-    let mut groups: Vec<Vec<&Hook>> = Vec::new();
+pub(super) fn of_hooks(failing: &[HookSummary]) -> Vec<HealthProblem> {
+    let mut groups: Vec<Vec<&HookSummary>> = Vec::new();
     for hook in failing {
-        let is_same = |group: &&mut Vec<&Hook>| {
+        let is_same = |group: &&mut Vec<&HookSummary>| {
             group.first().is_some_and(|one| {
-                host(&one.url) == host(&hook.url) && cause(one) == cause(hook) && is_disabled(one) == is_disabled(hook)
+                host(one.url()) == host(hook.url())
+                    && cause(one) == cause(hook)
+                    && is_disabled(one) == is_disabled(hook)
             })
         };
         match groups.iter_mut().find(is_same) {
@@ -126,33 +128,32 @@ pub(super) fn of_hooks(failing: &[Hook]) -> Vec<HealthProblem> {
     groups.iter().filter_map(|group| of_group(group)).collect()
 }
 
-fn of_group(hooks: &[&Hook]) -> Option<HealthProblem> {
+fn of_group(hooks: &[&HookSummary]) -> Option<HealthProblem> {
     let first = *hooks.first()?;
     let why = cause(first);
     let state = match (is_disabled(first), hooks.len()) {
         (true, 1) => format!("is off: {why}"),
         (true, _) => format!("are off: {why}"),
         (false, 1) => {
-            let times = if first.failures == 1 { "time" } else { "times in a row" };
-            format!("failed {} {times}{}", words::count(first.failures), with_colon(&why))
+            let times = if first.failures() == 1 { "time" } else { "times in a row" };
+            format!("failed {} {times}{}", words::count(first.failures()), with_colon(&why))
         }
         (false, _) => format!("fail{}", with_colon(&why)),
     };
     let text = if hooks.len() == 1 {
-        let owner = match hook_rows::owner(first) {
+        let owner = match first.owner() {
             "-" => String::new(),
             owner => format!(" of {owner}"),
         };
-        format!("hook {}{owner} {state}   {}", first.id, host(&first.url))
+        format!("hook {}{owner} {state}   {}", first.id, host(first.url()))
     } else {
         let mut ids: Vec<String> = hooks.iter().take(NAMED_MAX).map(|hook| hook.id.to_string()).collect();
         if hooks.len() > NAMED_MAX {
             ids.push(format!("{} more", hooks.len() - NAMED_MAX));
         }
-        format!("{} hooks ({}) {state}   {}", hooks.len(), ids.join(", "), host(&first.url))
+        format!("{} hooks ({}) {state}   {}", hooks.len(), ids.join(", "), host(first.url()))
     };
-    let since = |hook: &&Hook| hook.failing_since.as_deref().map(words::seconds).filter(|since| *since > 0);
-    let since = hooks.iter().filter_map(since).min().unwrap_or(0);
+    let since = hooks.iter().map(|hook| hook.failing_since()).filter(|since| *since > 0).min().unwrap_or(0);
     let ids = hooks.iter().map(|hook| hook.id).collect();
     let target = if is_disabled(first) { ProblemTarget::DisabledHooks(ids) } else { ProblemTarget::FailingHooks(ids) };
     Some(HealthProblem { text, since, target })
@@ -214,7 +215,10 @@ pub(super) fn of_tasks(tasks: &[BackgroundTask]) -> Vec<HealthProblem> {
 
 #[cfg(test)]
 mod tests {
+    use farrier_common::api::Hook;
+
     use super::*;
+    use crate::ui::hook::HookCompactor;
 
     fn run(id: i64, branch: &str, conclusion: &str) -> FoundRun {
         FoundRun {
@@ -254,12 +258,12 @@ mod tests {
             failing_since: Some(since.into()),
             ..Hook::default()
         };
-        let failing = [
+        let failing = HookCompactor::default().compact_all(vec![
             hook(1, "https://ci.example.net/a", 500, "2026-11-21T11:00:00Z"),
             hook(2, "https://ci.example.net/b", 500, "2026-11-21T10:00:00Z"),
             hook(3, "https://ci.example.net/c", 404, "2026-11-21T11:00:00Z"),
             hook(4, "https://chat.example.net/a", 500, "2026-11-21T11:00:00Z"),
-        ];
+        ]);
         let problems = of_hooks(&failing);
         let texts: Vec<&str> = problems.iter().map(|problem| problem.text.as_str()).collect();
         assert_eq!(

@@ -23,9 +23,10 @@ impl<T: Restorable> Deleted<T> {
         }
         let found: Vec<&T> = rows.iter().filter(|row| row.name().eq_ignore_ascii_case(word)).collect();
         match found.as_slice() {
+            // A page that is missing may have another object that was called so.
+            _ if !self.rows.has_all() => Err(format!("{} are not loaded yet; try again, or give the ID", T::WHAT)),
             [one] => Ok((one.id(), one.name())),
-            [] if self.rows.has_all() => Err(format!("no deleted {} was called {word}", T::NOUN)),
-            [] => Err(format!("{} are not loaded yet; try again, or give the ID", T::WHAT)),
+            [] => Err(format!("no deleted {} was called {word}", T::NOUN)),
             many => {
                 let ids: Vec<String> = many.iter().map(|row| row.id().to_string()).collect();
                 Err(format!("{} {} were called {word}; give one of the IDs {}", many.len(), T::WHAT, ids.join(", ")))

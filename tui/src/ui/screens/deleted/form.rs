@@ -1,16 +1,17 @@
 //! The form that restores a deleted repository.
 
-use farrier_common::api::{RestorableRepository, RestoreRepository};
+use farrier_common::api::RestoreRepository;
 
 use crate::ui::screens::FormKind;
 use crate::ui::{
+    deleted::DeletedRepositorySummary,
     form::{Field, Form},
     net::Request,
 };
 
 /// Returns the form with the former owner and name. A former owner that no longer exists is left out.
-pub(super) fn form(deleted: &RestorableRepository) -> Form {
-    let (owner, name) = deleted.repository.split_once('/').unwrap_or(("", &deleted.repository));
+pub(super) fn form(deleted: &DeletedRepositorySummary) -> Form {
+    let (owner, name) = deleted.full_name().split_once('/').unwrap_or(("", deleted.full_name()));
     let owner = if deleted.owner_exists { owner } else { "" };
     let fields = vec![
         Field::line("owner", "Owner", owner).required().help("a user or an organization"),
@@ -19,8 +20,8 @@ pub(super) fn form(deleted: &RestorableRepository) -> Form {
             .checked(crate::ui::screens::repositories::form::name)
             .help("choose another one if it is taken by now"),
     ];
-    let kind = FormKind::RestoreRepository(deleted.id, deleted.repository.clone());
-    Form::new(format!("Restore {}", deleted.repository), "Restore", kind, fields)
+    let kind = FormKind::RestoreRepository(deleted.id, deleted.full_name().to_owned());
+    Form::new(format!("Restore {}", deleted.full_name()), "Restore", kind, fields)
 }
 
 /// Returns what the form requests: a changed owner or name, otherwise the former ones.

@@ -1,14 +1,15 @@
 //! Deleted repositories and artifacts as rows.
 
-use std::{borrow::Cow, cmp::Ordering};
+use std::borrow::Cow;
 
-use farrier_common::api::{RestorableArtifact, RestorableRepository, RestoreRepository};
+use farrier_common::api::RestoreRepository;
 
 use super::{Restorable, actions::restore_question, form as restore_form};
 use crate::ui::screens::ScreenId;
 use crate::{
     output::human_bytes,
     ui::{
+        deleted::{DeletedArtifactSummary, DeletedRepositorySummary},
         keymap::{Object, Scope},
         layer::Layer,
         list::{CellText, Column, FilterColumn, Haystack, Row},
@@ -25,14 +26,9 @@ fn by(name: &str) -> &str {
     if name.is_empty() { "-" } else { name }
 }
 
-/// Compares times; the latest comes first.
-fn latest_first(a: &str, b: &str) -> Ordering {
-    words::seconds(b).cmp(&words::seconds(a))
-}
-
 /// The columns that both kinds of rows have after their names.
 macro_rules! columns {
-    ($row:ty, $size:ident, [$($first:expr),+]) => {
+    ($row:ty, [$($first:expr),+]) => {
         [
             $($first,)+
             Column {
@@ -40,61 +36,59 @@ macro_rules! columns {
                 width: 9,
                 right: true,
                 rank: 2,
-                cell: |row: &$row, _| CellText::plain(human_bytes(row.$size)),
-                order: Some(|a, b| b.$size.cmp(&a.$size)),
+                cell: |row: &$row, _| CellText::plain(human_bytes(row.size)),
+                order: Some(|a, b| b.size.cmp(&a.size)),
             },
             Column {
                 title: "DELETED",
                 width: 7,
                 right: true,
                 rank: 1,
-                cell: |row: &$row, clock| CellText::plain(clock.age(&row.deleted_at)),
-                order: Some(|a, b| latest_first(&a.deleted_at, &b.deleted_at)),
+                cell: |row: &$row, clock| CellText::plain(clock.age_from(row.deleted())),
+                order: Some(|a, b| b.deleted().cmp(&a.deleted())),
             },
             Column {
                 title: "BY",
                 width: 8,
                 right: false,
                 rank: 3,
-                cell: |row: &$row, _| CellText::plain(by(&row.deleted_by)),
-                order: Some(|a, b| a.deleted_by.cmp(&b.deleted_by)),
+                cell: |row: &$row, _| CellText::plain(by(row.deleted_by())),
+                order: Some(|a, b| a.deleted_by().cmp(b.deleted_by())),
             },
             Column {
                 title: "RESTORABLE UNTIL",
                 width: 16,
                 right: false,
                 rank: 0,
-                cell: |row: &$row, clock| CellText::plain(clock.minute(&row.restorable_until)),
-                order: Some(|a, b| latest_first(&b.restorable_until, &a.restorable_until)),
+                cell: |row: &$row, clock| CellText::plain(clock.minute_of(row.restorable_until())),
+                order: Some(|a, b| a.restorable_until().cmp(&b.restorable_until())),
             },
         ]
     };
 }
 
-static REPOSITORIES: [Column<RestorableRepository>; 5] = columns!(
-    RestorableRepository,
-    size_bytes,
+static REPOSITORIES: [Column<DeletedRepositorySummary>; 5] = columns!(
+    DeletedRepositorySummary,
     [Column {
         title: "NAME",
         width: 20,
         right: false,
         rank: 0,
-        cell: |row, _| CellText::plain(&*row.repository),
-        order: Some(|a, b| a.repository.cmp(&b.repository)),
+        cell: |row, _| CellText::plain(row.full_name()),
+        order: Some(|a, b| a.full_name().cmp(b.full_name())),
     }]
 );
 
-static ARTIFACTS: [Column<RestorableArtifact>; 6] = columns!(
-    RestorableArtifact,
-    size_in_bytes,
+static ARTIFACTS: [Column<DeletedArtifactSummary>; 6] = columns!(
+    DeletedArtifactSummary,
     [
         Column {
             title: "NAME",
             width: 16,
             right: false,
             rank: 0,
-            cell: |row, _| CellText::plain(&*row.name),
-            order: Some(|a, b| a.name.cmp(&b.name)),
+            cell: |row, _| CellText::plain(row.name()),
+            order: Some(|a, b| a.name().cmp(b.name())),
         },
         Column {
             title: "REPOSITORY",
@@ -103,36 +97,36 @@ static ARTIFACTS: [Column<RestorableArtifact>; 6] = columns!(
             rank: 4,
             cell: |row, _| {
                 if row.repository_deleted {
-                    CellText::of(Role::Warn, format!("{} (deleted)", row.repository))
+                    CellText::of(Role::Warn, format!("{} (deleted)", row.repository()))
                 } else {
-                    CellText::plain(&*row.repository)
+                    CellText::plain(row.repository())
                 }
             },
-            order: Some(|a, b| a.repository.cmp(&b.repository)),
+            order: Some(|a, b| a.repository().cmp(b.repository())),
         }
     ]
 );
 
-impl Haystack for RestorableRepository {
+impl Haystack for DeletedRepositorySummary {
     fn text(&self) -> Cow<'_, str> {
-        self.repository.as_str().into()
+        self.full_name().into()
     }
 
     fn column(&self, name: &str) -> Option<String> {
-        (name == "by").then(|| self.deleted_by.clone())
+        (name == "by").then(|| self.deleted_by().to_owned())
     }
 
     fn number(&self, name: &str) -> Option<i64> {
         match name {
             "id" => Some(self.id),
-            "size" => Some(self.size_bytes),
-            "age" => words::seconds_since(&self.deleted_at, crate::clock::now()),
+            "size" => Some(self.size),
+            "age" => words::seconds_from(self.deleted(), crate::clock::now()),
             _ => None,
         }
     }
 }
 
-impl Row for RestorableRepository {
+impl Row for DeletedRepositorySummary {
     type Id = i64;
 
     const COLUMNS: &'static [Column<Self>] = &REPOSITORIES;
@@ -152,20 +146,20 @@ impl Row for RestorableRepository {
     }
 
     fn weight(&self) -> i64 {
-        self.size_bytes
+        self.size
     }
 }
 
-impl Haystack for RestorableArtifact {
+impl Haystack for DeletedArtifactSummary {
     fn text(&self) -> Cow<'_, str> {
-        format!("{} {}", self.name, self.repository).into()
+        format!("{} {}", self.name(), self.repository()).into()
     }
 
     fn column(&self, name: &str) -> Option<String> {
         match name {
-            "name" => Some(self.name.clone()),
-            "repo" => Some(self.repository.clone()),
-            "by" => Some(self.deleted_by.clone()),
+            "name" => Some(self.name().to_owned()),
+            "repo" => Some(self.repository().to_owned()),
+            "by" => Some(self.deleted_by().to_owned()),
             _ => None,
         }
     }
@@ -173,15 +167,15 @@ impl Haystack for RestorableArtifact {
     fn number(&self, name: &str) -> Option<i64> {
         match name {
             "id" => Some(self.id),
-            "run" => Some(self.workflow_run.id),
-            "size" => Some(self.size_in_bytes),
-            "age" => words::seconds_since(&self.deleted_at, crate::clock::now()),
+            "run" => Some(self.run),
+            "size" => Some(self.size),
+            "age" => words::seconds_from(self.deleted(), crate::clock::now()),
             _ => None,
         }
     }
 }
 
-impl Row for RestorableArtifact {
+impl Row for DeletedArtifactSummary {
     type Id = i64;
 
     const COLUMNS: &'static [Column<Self>] = &ARTIFACTS;
@@ -208,18 +202,18 @@ impl Row for RestorableArtifact {
     }
 
     fn weight(&self) -> i64 {
-        self.size_in_bytes
+        self.size
     }
 }
 
 /// `deleted 2026-11-21 11:00 by ops, can be restored until 2026-12-21 11:00`
-fn lifetime(deleted_at: &str, deleted_by: &str, restorable_until: &str, clock: &Clock) -> String {
+fn lifetime(deleted: i64, deleted_by: &str, restorable_until: i64, clock: &Clock) -> String {
     let by = if deleted_by.is_empty() { String::new() } else { format!(" by {deleted_by}") };
-    let (then, until) = (clock.minute(deleted_at), clock.minute(restorable_until));
+    let (then, until) = (clock.minute_of(deleted), clock.minute_of(restorable_until));
     format!("Deleted {then}{by}, can be restored until {until}.")
 }
 
-impl Restorable for RestorableRepository {
+impl Restorable for DeletedRepositorySummary {
     const SCREEN: ScreenId = ScreenId::DeletedRepositories;
     const LIVE: ScreenId = ScreenId::Repositories;
     const SCOPE: Scope = Scope::DeletedRepositories;
@@ -236,18 +230,18 @@ impl Restorable for RestorableRepository {
     }
 
     fn name(&self) -> String {
-        self.repository.clone()
+        self.full_name().to_owned()
     }
 
     fn facts(&self, clock: &Clock) -> Vec<(Role, String)> {
-        let kind = if self.private { "private" } else { "public" };
+        let kind = if self.is_private { "private" } else { "public" };
         let mut lines = vec![
-            (Role::Title, self.repository.clone()),
-            (Role::Text, format!("ID {}, {}, {kind}", self.id, human_bytes(self.size_bytes))),
-            (Role::Text, lifetime(&self.deleted_at, &self.deleted_by, &self.restorable_until, clock)),
+            (Role::Title, self.full_name().to_owned()),
+            (Role::Text, format!("ID {}, {}, {kind}", self.id, human_bytes(self.size))),
+            (Role::Text, lifetime(self.deleted(), self.deleted_by(), self.restorable_until(), clock)),
         ];
         if !self.owner_exists {
-            let owner = self.repository.split('/').next().unwrap_or_default();
+            let owner = self.full_name().split('/').next().unwrap_or_default();
             lines.push((Role::Warn, format!("Its owner {owner} no longer exists: restore it for another owner.")));
         }
         lines
@@ -266,11 +260,11 @@ impl Restorable for RestorableRepository {
     }
 
     fn purge_word(&self) -> String {
-        self.repository.clone()
+        self.full_name().to_owned()
     }
 }
 
-impl Restorable for RestorableArtifact {
+impl Restorable for DeletedArtifactSummary {
     const SCREEN: ScreenId = ScreenId::DeletedArtifacts;
     const LIVE: ScreenId = ScreenId::Artifacts;
     const SCOPE: Scope = Scope::DeletedArtifacts;
@@ -287,22 +281,22 @@ impl Restorable for RestorableArtifact {
     }
 
     fn name(&self) -> String {
-        self.name.clone()
+        self.name().to_owned()
     }
 
     fn facts(&self, clock: &Clock) -> Vec<(Role, String)> {
-        let (run, size) = (self.workflow_run.id, human_bytes(self.size_in_bytes));
+        let (run, size) = (self.run, human_bytes(self.size));
         let mut lines = vec![
-            (Role::Title, self.name.clone()),
-            (Role::Text, format!("ID {}, {size}, run {run} of {}", self.id, self.repository)),
-            (Role::Text, lifetime(&self.deleted_at, &self.deleted_by, &self.restorable_until, clock)),
+            (Role::Title, self.name().to_owned()),
+            (Role::Text, format!("ID {}, {size}, run {run} of {}", self.id, self.repository())),
+            (Role::Text, lifetime(self.deleted(), self.deleted_by(), self.restorable_until(), clock)),
         ];
         lines.extend(self.obstacle().map(|why| (Role::Warn, format!("Cannot be restored yet: {why}."))));
         lines
     }
 
     fn obstacle(&self) -> Option<String> {
-        self.repository_deleted.then(|| format!("restore its repository {} first", self.repository))
+        self.repository_deleted.then(|| format!("restore its repository {} first", self.repository()))
     }
 
     fn restore_layer(&self, world: &World) -> Layer {

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use farrier_common::{
-    api::{Delivery, DeliveryDetail, Hook},
-    client::HookOwner,
-};
+use farrier_common::{api::DeliveryDetail, client::HookOwner};
 
 use super::{
     Deliveries,
@@ -15,9 +12,11 @@ use super::{
     signature::{self, SignedText},
     text::{body, curl},
 };
-use crate::ui::screens::{Screen as _, hooks::rows as hook_rows};
+use crate::ui::screens::Screen as _;
 use crate::ui::{
     bulk::{self, BulkAction},
+    delivery::{DeliveryId, DeliverySummary},
+    hook::HookSummary,
     keymap::Action,
     layer::{
         Layer, Menu,
@@ -30,7 +29,7 @@ use crate::ui::{
 
 impl Deliveries {
     pub(super) fn redeliver(&self, env: &mut Env) {
-        let ids = self.rows.list.targets().into_iter().map(|one| one.guid.clone()).collect();
+        let ids = self.rows.list.targets().into_iter().map(DeliverySummary::guid).collect();
         let question = self.redeliver_question(ids, env.world);
         env.open(question);
     }
@@ -43,14 +42,18 @@ impl Deliveries {
 
     /// Requests all hooks, to offer them or their hosts in the menu when they are loaded.
     pub(super) fn list_hooks(&mut self, menu: HooksMenu, env: &mut Env) {
-        self.choosing = Some(menu);
+        if self.choosing.replace(menu).is_some() {
+            // Parts of two responses would list hooks twice.
+            env.push(Cmd::Cancel(Request::Hooks(HookOwner::Any)));
+        }
+        self.listed_hooks.clear();
         env.send(Request::Hooks(HookOwner::Any));
     }
 
     /// Opens the menu of the hosts of hooks, each with the number of its hooks.
-    pub(super) fn offer_hosts(hooks: &[Hook], env: &mut Env) {
+    pub(super) fn offer_hosts(hooks: &[HookSummary], env: &mut Env) {
         let mut hosts: BTreeMap<String, usize> = BTreeMap::new();
-        for host in hooks.iter().filter_map(|hook| host_of(&hook.url)) {
+        for host in hooks.iter().filter_map(|hook| host_of(hook.url())) {
             *hosts.entry(host).or_default() += 1;
         }
         let item = |(title, host): (String, String)| Item {
@@ -66,15 +69,15 @@ impl Deliveries {
 
     /// Opens the menu of hooks with their URLs. If the hooks could not be listed, it offers the hooks of the loaded
     /// deliveries.
-    pub(super) fn offer_hooks(&self, hooks: &[Hook], env: &mut Env) {
+    pub(super) fn offer_hooks(&self, hooks: &[HookSummary], env: &mut Env) {
         let item = |(title, hook): (String, Option<u64>)| Item {
             key: None,
             title,
             off: None,
             pick: Pick::Do(Cmd::Deliveries(hook)),
         };
-        let named = |hook: &Hook| {
-            let title = format!("hook {:<5} {}   {}", hook.id, hook.url, hook_rows::owner(hook));
+        let named = |hook: &HookSummary| {
+            let title = format!("hook {:<5} {}   {}", hook.id, hook.url(), hook.owner());
             Some((title, Some(u64::try_from(hook.id).ok()?)))
         };
         let seen = self.hooks.iter().filter(|_| hooks.is_empty()).map(|id| (format!("hook {id}"), Some(*id)));
@@ -95,7 +98,7 @@ impl Deliveries {
     }
 
     pub(super) fn copy(&self, env: &mut Env) {
-        let ids: Vec<String> = self.rows.list.targets().into_iter().map(|one| one.guid.clone()).collect();
+        let ids: Vec<String> = self.rows.list.targets().into_iter().map(DeliverySummary::guid).collect();
         let shown = self.inspector.detail.as_ref().filter(|detail| ids.first() == Some(&detail.delivery.guid));
         let texts = vec![
             ('i', "ID", ids.join("\n")),
@@ -125,7 +128,7 @@ impl Deliveries {
     pub(super) fn loaded(&self) -> Result<&DeliveryDetail, &'static str> {
         let current = self.rows.list.current().ok_or("no delivery is open")?;
         // While the cursor moves, the inspector still has the delivery of an earlier row.
-        let detail = self.inspector.detail.as_ref().filter(|detail| detail.delivery.guid == current.guid);
+        let detail = self.inspector.detail.as_ref().filter(|detail| detail.delivery.guid == current.guid());
         detail.ok_or("the delivery is not loaded yet")
     }
 
@@ -142,7 +145,7 @@ impl Deliveries {
     pub(super) fn redelivered(&mut self, each: &[(String, Option<String>)], env: &mut Env) {
         let failed: Vec<(String, String)> =
             each.iter().filter_map(|(id, error)| Some((id.clone(), error.clone()?))).collect();
-        self.rows.list.mark_only(failed.iter().map(|(id, _)| id.clone()));
+        self.rows.list.mark_only(failed.iter().map(|(id, _)| DeliveryId::of(id)));
         bulk::report(each.len(), "delivery", "queued for redelivery", &failed, env);
         self.rows.stop(env);
         self.refresh(env);
@@ -153,13 +156,16 @@ impl Deliveries {
 /// shown; `notes` are lines about the selection, such as which deliveries are left out.
 pub(in crate::ui::screens) fn redeliver_question(
     ids: Vec<String>,
-    known: &[Delivery],
+    known: &[DeliverySummary],
     notes: Vec<String>,
     world: &World,
 ) -> Layer {
-    let name = |id: &String| match known.iter().find(|one| one.guid == *id) {
-        Some(one) => format!("{}   hook {}   {}", one.guid, one.hook_id, delivery_rows::event(one)),
-        None => id.clone(),
+    let name = |guid: &String| {
+        let id = DeliveryId::of(guid);
+        match known.iter().find(|one| one.id == id) {
+            Some(one) => format!("{guid}   hook {}   {}", one.hook, delivery_rows::event(one)),
+            None => guid.clone(),
+        }
     };
     let bulk = BulkAction {
         verb: "Redeliver",

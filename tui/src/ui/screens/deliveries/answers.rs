@@ -4,6 +4,7 @@ use farrier_common::client::HookOwner;
 
 use super::{Deliveries, NEAR, ROWS_MAX, STATES, choice::HooksMenu, replay, short};
 use crate::ui::{
+    delivery::DeliverySummary,
     list::ListView as _,
     net::{Answer, Problem, Request},
     screens::Screen as _,
@@ -48,10 +49,10 @@ impl Deliveries {
     /// Requests the delivery under the cursor while the inspector is open; one request at a time.
     pub(super) fn look(&mut self, again: bool, env: &mut Env) {
         let Some(delivery) = self.rows.list.current().filter(|_| self.reading || env.world.split()) else { return };
-        let known = self.inspector.detail.as_ref().is_some_and(|old| old.delivery == *delivery);
+        let known = self.inspector.detail.as_ref().is_some_and(|old| DeliverySummary::of(&old.delivery) == *delivery);
         if self.pending.is_none() && (again || !known) && !env.is_cursor_moving() {
-            self.pending = Some(delivery.guid.clone());
-            env.send(Request::Delivery(delivery.guid.clone()));
+            self.pending = Some(delivery.guid());
+            env.send(Request::Delivery(delivery.guid()));
         }
     }
 
@@ -83,7 +84,7 @@ impl Deliveries {
                 self.pending = None;
                 match result {
                     Ok(Answer::Delivery(detail)) => {
-                        let is_current = self.rows.list.current().is_some_and(|one| one.guid == *id);
+                        let is_current = self.rows.list.current().is_some_and(|one| one.guid() == *id);
                         self.inspector.show((**detail).clone());
                         self.compare(env);
                         if !is_current {
@@ -112,11 +113,18 @@ impl Deliveries {
 
     /// Opens the menu for which hooks were listed.
     fn offer_menu(&mut self, result: &Result<Answer, Problem>, env: &mut Env) {
+        if let Ok(Answer::Hooks(page)) = result {
+            self.listed_hooks.extend_from_slice(&page.items);
+            if !page.last {
+                return;
+            }
+        }
+        let hooks = std::mem::take(&mut self.listed_hooks);
         match (self.choosing.take(), result) {
-            (Some(HooksMenu::Hooks), Ok(Answer::Hooks(hooks))) => self.offer_hooks(hooks, env),
+            (Some(HooksMenu::Hooks), Ok(Answer::Hooks(_))) => self.offer_hooks(&hooks, env),
             // The loaded deliveries name hooks, but no hosts.
             (Some(HooksMenu::Hooks), _) => self.offer_hooks(&[], env),
-            (Some(HooksMenu::Hosts), Ok(Answer::Hooks(hooks))) => Self::offer_hosts(hooks, env),
+            (Some(HooksMenu::Hosts), Ok(Answer::Hooks(_))) => Self::offer_hosts(&hooks, env),
             (Some(HooksMenu::Hosts), Err(problem)) => env.warn(problem.line()),
             (Some(HooksMenu::Hosts), Ok(_)) | (None, _) => {}
         }
@@ -128,10 +136,14 @@ impl Deliveries {
                 let gone = self.rows.take(page.clone(), env.world);
                 if let Some(gone) = gone.filter(|_| self.reading) {
                     self.reading = false;
-                    env.notify(format!("delivery {} is no longer in this list", short(&gone.guid)));
+                    env.notify(format!("delivery {} is no longer in this list", short(&gone.guid())));
                 }
-                self.hooks.extend(page.items.iter().filter_map(|one| u64::try_from(one.hook_id).ok()));
-                self.events.extend(page.items.iter().map(|one| one.event.clone()));
+                self.hooks.extend(page.items.iter().filter_map(|one| u64::try_from(one.hook).ok()));
+                for event in page.items.iter().map(DeliverySummary::event) {
+                    if !self.events.contains(event) {
+                        self.events.insert(event.to_owned());
+                    }
+                }
                 self.look(false, env);
                 self.fetch_on(env);
             }

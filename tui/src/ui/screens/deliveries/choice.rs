@@ -1,7 +1,7 @@
 //! Chooses which deliveries the list shows: of a group, of an event, in a state, or one delivery.
 
 use super::{Deliveries, STATES};
-use crate::ui::{net::Request, world::Env};
+use crate::ui::{delivery::DeliveryId, net::Request, world::Env};
 
 /// The deliveries of a group: of a hook, with a reason, or of the hooks with a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,11 +64,11 @@ impl Deliveries {
     }
 
     /// Shows one delivery of a hook as soon as it is listed.
-    pub(crate) fn inspect(&mut self, hook: u64, delivery: String, env: &mut Env) {
+    pub(crate) fn inspect(&mut self, hook: u64, delivery: &str, env: &mut Env) {
         self.state = 0;
         self.event.clear();
         self.choose(Some(hook), env);
-        self.rows.list.select(delivery);
+        self.rows.list.select(DeliveryId::of(delivery));
         self.reading = true;
     }
 }

@@ -1,6 +1,6 @@
 //! State of the delivery inspector: the shown tab and how it is shown.
 
-use farrier_common::api::{Delivery, DeliveryDetail};
+use farrier_common::api::DeliveryDetail;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{changes, rows as delivery_rows, text::Body};
@@ -11,6 +11,7 @@ use crate::ui::screens::{
 use crate::{
     output::clean_line,
     ui::{
+        delivery::DeliverySummary,
         keymap::Action,
         net::Request,
         times::Clock,
@@ -178,13 +179,13 @@ impl Inspector {
         };
         let delivery = &detail.delivery;
         let about = delivery.repository.as_deref().unwrap_or_default();
-        let title =
-            |guid: &str| format!("{guid}   hook {}   {}   {about}", delivery.hook_id, delivery_rows::event(delivery));
+        let brief = DeliverySummary::of(delivery);
+        let title = |guid: &str| format!("{guid}   hook {}   {}   {about}", brief.hook, delivery_rows::event(&brief));
         let full = title(&delivery.guid);
         let short = || title(delivery.guid.split('-').next().unwrap_or_default());
         text(buf, row(0), &if width(&full) <= area.width { full } else { short() }, Role::Title);
         let left = panes::tabs(PARTS, self.part, focused, &world.tabs, row(1), buf);
-        let (answer, role) = outcome(delivery);
+        let (answer, role) = outcome(&brief);
         let lines = self.lines(area.width, &world.clock);
         // A tab that shows the error in red has no other red text about it.
         let is_red_below = lines.iter().any(|(role, _)| *role == Role::Error);
@@ -198,12 +199,12 @@ impl Inspector {
 }
 
 /// Formats the result as `500 in 612 ms  try 2`.
-fn outcome(delivery: &Delivery) -> (String, Role) {
+fn outcome(delivery: &DeliverySummary) -> (String, Role) {
     let code = delivery_rows::code(delivery);
-    if delivery.delivered_at.is_none() {
+    if delivery.delivered().is_none() {
         return ("no attempts yet".to_owned(), code.role);
     }
-    let millis = words::count(delivery_rows::millis(delivery.duration));
+    let millis = words::count(delivery.millis());
     (format!("{} in {millis} ms  attempt {}", code.text, delivery.attempts), code.role)
 }
 

@@ -12,13 +12,14 @@ pub(super) mod text;
 
 use std::{collections::BTreeSet, time::Duration};
 
-use farrier_common::api::Delivery;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 pub(crate) use self::choice::GroupFilter;
 use self::{choice::HooksMenu, inspector::Inspector};
 use super::{Related, Screen, ScreenId, Selection, panes};
 use crate::ui::{
+    delivery::DeliverySummary,
+    hook::HookSummary,
     keymap::{Action, Object, Scope},
     list::{self, BadFilter, Feed, Filter, List, ListView, Row as _, TableOptions},
     net::{Answer, DELIVERIES_STEP, Problem, Request},
@@ -40,7 +41,7 @@ const STATES: [(&str, &str); 4] =
 
 #[derive(Debug)]
 pub(crate) struct Deliveries {
-    pub(super) rows: Feed<Delivery>,
+    pub(super) rows: Feed<DeliverySummary>,
     state: usize,
     hook: Option<u64>,
     /// Empty: all.
@@ -66,6 +67,8 @@ pub(crate) struct Deliveries {
     since: String,
     /// The menu for which hooks are being listed.
     pub(super) choosing: Option<HooksMenu>,
+    /// The hooks for the menu that have arrived so far.
+    pub(super) listed_hooks: Vec<HookSummary>,
     /// The delivery that is requested to show it, whether it is listed or not.
     requested_delivery: Option<String>,
 }
@@ -89,6 +92,7 @@ impl Default for Deliveries {
             row_limit: DELIVERIES_STEP,
             since: String::new(),
             choosing: None,
+            listed_hooks: Vec::new(),
             requested_delivery: None,
         }
     }
@@ -118,9 +122,9 @@ impl Deliveries {
     fn pane(&self, world: &World, area: Rect, buf: &mut Buffer) {
         let row = Rect { height: area.height.min(1), ..area };
         match self.rows.list.current() {
-            Some(one) if self.inspector.shows(&one.guid) => self.inspector.draw(self.reading, world, area, buf),
+            Some(one) if self.inspector.shows(&one.guid()) => self.inspector.draw(self.reading, world, area, buf),
             Some(one) => {
-                text(buf, row, &format!("{} …", one.guid), Role::Muted);
+                text(buf, row, &format!("{} …", one.id), Role::Muted);
             }
             None if self.rows.is_waiting() => {
                 text(buf, row, "loading …", Role::Muted);
@@ -184,7 +188,7 @@ impl Screen for Deliveries {
     }
 
     fn refresh_interval(&self) -> Option<Duration> {
-        let waits = self.rows.list.rows().iter().any(|one| one.state == "pending" && one.attempts == 0);
+        let waits = self.rows.list.rows().iter().any(|one| one.state() == "pending" && one.attempts == 0);
         let slower = u32::try_from(self.row_limit / DELIVERIES_STEP).unwrap_or(1);
         Some(if waits { REFRESH_INTERVAL_WAITING } else { REFRESH_INTERVAL }.saturating_mul(slower))
     }
@@ -272,7 +276,7 @@ impl Screen for Deliveries {
             self.inspector.search(text, &env.world.clock);
             return Ok(());
         }
-        let filter = Filter::parse(text, Delivery::FILTERS)?;
+        let filter = Filter::parse(text, DeliverySummary::FILTERS)?;
         let age = filter.must_be("age").1.filter(|_| filter != *self.rows.list.filter());
         if filter != *self.rows.list.filter() {
             let since = age.map(|age| env.world.clock.now.as_second().saturating_sub(age));
@@ -298,17 +302,17 @@ impl Screen for Deliveries {
     }
 
     fn subject(&self) -> Option<String> {
-        let name = |one: &Delivery| format!("delivery {}", short(&one.guid));
+        let name = |guid: &str| format!("delivery {}", short(guid));
         match &self.inspector.detail {
-            Some(detail) if self.reading => Some(name(&detail.delivery)),
-            _ => self.rows.list.subject(name, "deliveries"),
+            Some(detail) if self.reading => Some(name(&detail.delivery.guid)),
+            _ => self.rows.list.subject(|one| name(&one.guid()), "deliveries"),
         }
     }
 
     fn related(&self) -> Vec<Related> {
         let Some(delivery) = self.rows.list.current() else { return Vec::new() };
-        let repository = delivery.repository.as_deref().map(Related::repository);
-        let hook = [Related::hook(delivery.hook_id), Related::deliveries_of(delivery.hook_id)];
+        let repository = delivery.repository().map(Related::repository);
+        let hook = [Related::hook(delivery.hook), Related::deliveries_of(delivery.hook)];
         hook.into_iter().chain(repository).collect()
     }
 
@@ -356,7 +360,7 @@ impl Screen for Deliveries {
         if !world.split() {
             return list::draw(&self.rows, options, world, body, buf);
         }
-        let (left, right) = panes::side_by_side(body, 58, world, buf);
+        let (left, right) = panes::side_by_side_focused(body, 58, self.reading, world, buf);
         list::draw(&self.rows, options, world, left, buf);
         self.pane(world, right, buf);
     }

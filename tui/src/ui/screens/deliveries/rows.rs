@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use farrier_common::api::Delivery;
-
 use crate::ui::{
+    delivery::{DeliveryId, DeliverySummary},
     list::{CellText, Column, FilterColumn, Haystack, Row},
     times::Clock,
     view::Role,
@@ -12,26 +11,26 @@ use crate::ui::{
 };
 
 /// Returns the event and its action.
-pub(crate) fn event(delivery: &Delivery) -> String {
-    match &delivery.action {
-        Some(action) if !action.is_empty() => format!("{} {action}", delivery.event),
-        _ => delivery.event.clone(),
+pub(crate) fn event(delivery: &DeliverySummary) -> String {
+    match delivery.action() {
+        Some(action) => format!("{} {action}", delivery.event()),
+        None => delivery.event().to_owned(),
     }
 }
 
 /// Returns the status of the response, or a mark for no response.
-pub(crate) fn code(delivery: &Delivery) -> CellText {
+pub(crate) fn code(delivery: &DeliverySummary) -> CellText {
     match delivery.status_code {
-        0 if delivery.delivered_at.is_none() => CellText::of(Role::Muted, "-"),
+        0 if delivery.delivered().is_none() => CellText::of(Role::Muted, "-"),
         0 => CellText::of(Role::Error, "FAIL"),
-        code @ 200..300 => CellText::of(Role::Ok, code.to_string()),
+        code @ 200..300 => CellText::plain(code.to_string()),
         code => CellText::of(Role::Error, code.to_string()),
     }
 }
 
 /// Returns the state in one word.
-fn word(delivery: &Delivery) -> &str {
-    match delivery.state.as_str() {
+fn word(delivery: &DeliverySummary) -> &str {
+    match delivery.state() {
         "success" => "ok",
         "pending" if delivery.attempts > 0 => "retry",
         "pending" => "waits",
@@ -40,45 +39,39 @@ fn word(delivery: &Delivery) -> &str {
 }
 
 /// Returns the state in one or two words.
-pub(crate) fn result(delivery: &Delivery, clock: &Clock) -> CellText {
-    match (delivery.state.as_str(), &delivery.next_attempt_at) {
-        ("success", _) => CellText::of(Role::Ok, "ok"),
+pub(crate) fn result(delivery: &DeliverySummary, clock: &Clock) -> CellText {
+    match (delivery.state(), delivery.next_attempt()) {
+        ("success", _) => CellText::plain("ok"),
         ("pending", Some(next)) if delivery.attempts > 0 => {
-            CellText::of(Role::Warn, format!("retry {}", clock.time(next)))
+            CellText::of(Role::Warn, format!("retry {}", clock.time_of(next)))
         }
         // Its hook fails and is only probed.
-        ("pending", Some(next)) => CellText::of(Role::Warn, format!("waits {}", clock.time(next))),
+        ("pending", Some(next)) => CellText::of(Role::Warn, format!("waits {}", clock.time_of(next))),
         ("pending", _) => CellText::of(Role::Warn, "waits"),
-        ("failed", _) => CellText::of(Role::Error, format!("FAILED {}", delivery.status)),
-        ("cancelled", _) if !matches!(delivery.status.as_str(), "" | "OK") => {
-            CellText::of(Role::Muted, format!("cancelled: {}", delivery.status))
+        ("failed", _) => CellText::of(Role::Error, format!("FAILED {}", delivery.status())),
+        ("cancelled", _) if !matches!(delivery.status(), "" | "OK") => {
+            CellText::of(Role::Muted, format!("cancelled: {}", delivery.status()))
         }
         (other, _) => CellText::of(Role::Muted, other),
     }
 }
 
 /// Returns `2/9`, and the total number of attempts if a user requested additional ones.
-pub(super) fn tries(delivery: &Delivery) -> String {
-    if delivery.attempts > delivery.max_attempts {
+pub(super) fn tries(delivery: &DeliverySummary) -> String {
+    if delivery.attempts > delivery.max_attempts() {
         return delivery.attempts.to_string();
     }
-    format!("{}/{}", delivery.attempts, delivery.max_attempts)
+    format!("{}/{}", delivery.attempts, delivery.max_attempts())
 }
 
-/// Returns the duration of an attempt in milliseconds.
-#[expect(clippy::cast_possible_truncation, reason = "no attempt takes long enough")]
-pub(crate) fn millis(seconds: f64) -> i64 {
-    (seconds * 1_000.0).round() as i64
-}
-
-static COLUMNS: [Column<Delivery>; 9] = [
+static COLUMNS: [Column<DeliverySummary>; 9] = [
     Column {
         title: "TIME",
         width: 8,
         right: false,
         rank: 0,
         // The list is in the order of creation; the last attempt is one of the details.
-        cell: |d, clock| CellText::plain(clock.moment(&d.created_at)),
+        cell: |d, clock| CellText::plain(clock.moment(d.created())),
         order: None,
     },
     Column {
@@ -86,7 +79,7 @@ static COLUMNS: [Column<Delivery>; 9] = [
         width: 4,
         right: true,
         rank: 3,
-        cell: |d, _| CellText::plain(d.hook_id.to_string()),
+        cell: |d, _| CellText::plain(d.hook.to_string()),
         order: None,
     },
     Column { title: "EVENT", width: 11, right: false, rank: 0, cell: |d, _| CellText::plain(event(d)), order: None },
@@ -95,7 +88,7 @@ static COLUMNS: [Column<Delivery>; 9] = [
         width: 14,
         right: false,
         rank: 4,
-        cell: |d, _| CellText::plain(d.repository.as_deref().unwrap_or("-")),
+        cell: |d, _| CellText::plain(d.repository().unwrap_or("-")),
         order: None,
     },
     Column { title: "CODE", width: 4, right: true, rank: 2, cell: |d, _| code(d), order: None },
@@ -104,9 +97,9 @@ static COLUMNS: [Column<Delivery>; 9] = [
         width: 5,
         right: true,
         rank: 6,
-        cell: |d, _| match d.delivered_at {
+        cell: |d, _| match d.delivered() {
             None => CellText::of(Role::Muted, "-"),
-            Some(_) => CellText::plain(millis(d.duration).to_string()),
+            Some(_) => CellText::plain(d.millis().to_string()),
         },
         order: None,
     },
@@ -117,38 +110,38 @@ static COLUMNS: [Column<Delivery>; 9] = [
         width: 36,
         right: false,
         rank: 10,
-        cell: |d, _| CellText::of(Role::Muted, &*d.guid),
+        cell: |d, _| CellText::of(Role::Muted, d.guid()),
         order: None,
     },
 ];
 
-impl Haystack for Delivery {
+impl Haystack for DeliverySummary {
     fn text(&self) -> Cow<'_, str> {
-        let repository = self.repository.as_deref().unwrap_or_default();
-        format!("{} {} {repository} {}", self.guid, event(self), word(self)).into()
+        let repository = self.repository().unwrap_or_default();
+        format!("{} {} {repository} {}", self.id, event(self), word(self)).into()
     }
 
     fn column(&self, name: &str) -> Option<String> {
         match name {
             "event" => Some(event(self)),
-            "repo" => self.repository.clone(),
-            "state" => Some(self.state.clone()),
+            "repo" => self.repository().map(str::to_owned),
+            "state" => Some(self.state().to_owned()),
             _ => None,
         }
     }
 
     fn number(&self, name: &str) -> Option<i64> {
         match name {
-            "hook" => Some(self.hook_id),
+            "hook" => Some(self.hook),
             "code" => Some(self.status_code.into()),
-            "age" => words::seconds_since(&self.created_at, crate::clock::now()),
+            "age" => words::seconds_from(self.created(), crate::clock::now()),
             _ => None,
         }
     }
 }
 
-impl Row for Delivery {
-    type Id = String;
+impl Row for DeliverySummary {
+    type Id = DeliveryId;
 
     const LIST: &'static str = "deliveries";
     const COLUMNS: &'static [Column<Self>] = &COLUMNS;
@@ -161,12 +154,12 @@ impl Row for Delivery {
         FilterColumn::age("age"),
     ];
 
-    fn id(&self) -> String {
-        self.guid.clone()
+    fn id(&self) -> DeliveryId {
+        self.id.clone()
     }
 
     fn is_problem(&self) -> bool {
-        self.state == "failed" || (self.state == "pending" && self.attempts > 0)
+        self.state() == "failed" || (self.state() == "pending" && self.attempts > 0)
     }
 
     fn flexible() -> usize {

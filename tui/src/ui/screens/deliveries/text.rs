@@ -7,7 +7,13 @@ use farrier_common::api::DeliveryDetail;
 use super::rows as delivery_rows;
 use crate::{
     quote,
-    ui::{screens::text_scroll::Lines, times::Clock, view::Role, words},
+    ui::{
+        delivery::{DeliverySummary, millis},
+        screens::text_scroll::Lines,
+        times::Clock,
+        view::Role,
+        words,
+    },
 };
 
 /// Headers that the `curl` command leaves out: the daemon sets them, or they need the secret.
@@ -16,19 +22,17 @@ const OWN_HEADERS: [&str; 5] = ["authorization", "content-length", "host", "conn
 /// Returns the lines about the result of a delivery.
 pub(super) fn summary(detail: &DeliveryDetail, clock: &Clock) -> Lines {
     let delivery = &detail.delivery;
-    let result = delivery_rows::result(delivery, clock);
+    let brief = DeliverySummary::of(delivery);
+    let result = delivery_rows::result(&brief, clock);
     let mut lines = vec![
         (result.role, format!("result   {}", result.text)),
-        (Role::Text, format!("response {}", delivery_rows::code(delivery).text)),
-        (Role::Text, format!("attempts {}   trigger {}", delivery_rows::tries(delivery), delivery.trigger)),
+        (Role::Text, format!("response {}", delivery_rows::code(&brief).text)),
+        (Role::Text, format!("attempts {}   trigger {}", delivery_rows::tries(&brief), delivery.trigger)),
         (Role::Text, format!("target   {}", if detail.url.is_empty() { "-" } else { &detail.url })),
         (Role::Text, format!("created  {}", clock.stamp(&delivery.created_at))),
     ];
     if let Some(at) = &delivery.delivered_at {
-        lines.push((
-            Role::Text,
-            format!("last     {}, {} ms", clock.stamp(at), delivery_rows::millis(delivery.duration)),
-        ));
+        lines.push((Role::Text, format!("last     {}, {} ms", clock.stamp(at), brief.millis())));
     }
     if let Some(next) = &delivery.next_attempt_at {
         lines.push((Role::Warn, format!("next     {}   R redelivers now", clock.stamp(next))));
@@ -122,7 +126,7 @@ pub(super) fn response(detail: &DeliveryDetail, form: Body) -> Lines {
         let none = if detail.delivery.attempts == 0 { "no request sent yet" } else { "no response received" };
         return vec![(Role::Muted, none.to_owned())];
     }
-    let code = delivery_rows::code(&detail.delivery);
+    let code = delivery_rows::code(&DeliverySummary::of(&detail.delivery));
     let mut lines = vec![(code.role, format!("HTTP {}", code.text))];
     headers(&mut lines, &detail.response.headers);
     let bytes = response_bytes(detail);
@@ -150,15 +154,7 @@ pub(super) fn tries(detail: &DeliveryDetail, clock: &Clock) -> Lines {
         if !same {
             before.clone_from(&outcome);
         }
-        (
-            role,
-            format!(
-                "{:>3}  {time}  {:>6} ms  {}  {outcome}",
-                one.number,
-                delivery_rows::millis(one.duration),
-                one.trigger
-            ),
-        )
+        (role, format!("{:>3}  {time}  {:>6} ms  {}  {outcome}", one.number, millis(one.duration), one.trigger))
     });
     let lines: Lines = tries.collect();
     if lines.is_empty() { vec![(Role::Muted, "no attempts yet".to_owned())] } else { lines }

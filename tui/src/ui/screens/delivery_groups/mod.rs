@@ -7,11 +7,12 @@ mod rows;
 
 use std::time::Duration;
 
-use farrier_common::api::{Delivery, DeliveryGroup, DeliveryResults};
+use farrier_common::api::{DeliveryGroup, DeliveryResults};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{GroupFilter, Screen, ScreenId, deliveries::actions::redeliver_question, panes};
 use crate::ui::{
+    delivery::DeliverySummary,
     keymap::{Action, Scope},
     layer::{
         Layer, Menu,
@@ -116,20 +117,22 @@ impl DeliveryGroups {
         }
     }
 
+    /// Returns the filter that the deliveries of `group` match; `None` for deleted hooks, which have no host.
+    fn filter_of(&self, group: &DeliveryGroup) -> Option<GroupFilter> {
+        let all = GroupFilter::default();
+        match self.only_hook(group) {
+            Some(hook) => Some(GroupFilter { hook: Some(hook), ..all }),
+            None if self.is_by_host() => group.host.clone().map(|host| GroupFilter { host, ..all }),
+            None => Some(GroupFilter { reason: group.key.clone(), ..all }),
+        }
+    }
+
     /// Shows the deliveries of the group under the cursor.
     fn open(&self, env: &mut Env) {
         let Some(group) = self.rows.list.current() else { return };
-        match self.only_hook(group) {
-            Some(hook) => env.push(of_hook(Some(hook))),
-            None if self.is_by_host() && group.host.is_none() => env.open(Layer::Menu(hooks_menu(group))),
-            None if self.is_by_host() => {
-                let filter = GroupFilter { host: group.key.clone(), ..GroupFilter::default() };
-                env.push(Cmd::DeliveriesOfGroup(filter));
-            }
-            None => {
-                let filter = GroupFilter { reason: group.key.clone(), ..GroupFilter::default() };
-                env.push(Cmd::DeliveriesOfGroup(filter));
-            }
+        match self.filter_of(group) {
+            Some(filter) => env.push(Cmd::DeliveriesOfGroup(filter)),
+            None => env.open(Layer::Menu(hooks_menu(group))),
         }
     }
 
@@ -137,9 +140,8 @@ impl DeliveryGroups {
     /// them.
     fn redeliver(&mut self, env: &mut Env) {
         let Ok(Some(group)) = self.rows.list.target() else { return };
-        let hook = self.only_hook(group);
-        let reason = if hook.is_some() { String::new() } else { group.key.clone() };
-        let [event, host, since] = std::array::from_fn(|_| String::new());
+        let Some(GroupFilter { hook, reason, host }) = self.filter_of(group) else { return };
+        let [event, since] = std::array::from_fn(|_| String::new());
         let request =
             Request::Deliveries { status: "failure", hook, event, reason, host, since, rows: DELIVERIES_STEP };
         if let Some(earlier) = self.redelivering.replace(request.clone()) {
@@ -150,7 +152,7 @@ impl DeliveryGroups {
 
     /// Asks whether to redeliver the listed deliveries of `group`. The question names the group, because the cursor may
     /// be on another one by now. The screen of deliveries reports the result.
-    fn ask(group: &str, page: &Page<Delivery>, env: &mut Env) {
+    fn ask(group: &str, page: &Page<DeliverySummary>, env: &mut Env) {
         let rows = &page.items[..page.items.len().min(DELIVERIES_STEP)];
         if rows.is_empty() {
             return env.notify(format!("the group {group} has no failed deliveries any more"));
@@ -159,7 +161,7 @@ impl DeliveryGroups {
         if rows.len() == DELIVERIES_STEP {
             notes.push(format!("at most {DELIVERIES_STEP} at once, the newest first; repeat it for older ones"));
         }
-        let ids = rows.iter().map(|one| one.guid.clone()).collect();
+        let ids = rows.iter().map(DeliverySummary::guid).collect();
         let question = redeliver_question(ids, rows, notes, env.world);
         env.push(Cmd::OpenFor(ScreenId::Deliveries, Box::new(question)));
     }
@@ -277,9 +279,6 @@ impl Screen for DeliveryGroups {
             Ok(Some(_)) if action == Action::Open => None,
             Ok(Some(group)) if group.failed == 0 => Some("this group has no failed deliveries".to_owned()),
             Ok(Some(group)) if self.is_by_host() && group.host.is_none() => Some("the hooks were deleted".to_owned()),
-            Ok(Some(group)) if self.is_by_host() && self.only_hook(group).is_none() => {
-                Some("this host has several hooks; group by hook to redeliver".to_owned())
-            }
             Ok(Some(group)) if rows::is_of_deleted_hook(group) => Some("the hook was deleted".to_owned()),
             Ok(Some(_)) => None,
         }
@@ -301,9 +300,10 @@ impl Screen for DeliveryGroups {
             (Request::DeliveryResults(..), result) if self.pending.as_ref() == Some(request) => {
                 self.take_results(request, result, env);
             }
-            (Request::Deliveries { hook, reason, .. }, result) if self.redelivering.as_ref() == Some(request) => {
+            (Request::Deliveries { hook, reason, host, .. }, result) if self.redelivering.as_ref() == Some(request) => {
                 self.redelivering = None;
-                let group = hook.map_or_else(|| reason.clone(), |id| format!("hook {id}"));
+                let name = if host.is_empty() { reason } else { host };
+                let group = hook.map_or_else(|| name.clone(), |id| format!("hook {id}"));
                 match result {
                     Ok(Answer::Deliveries(page)) => Self::ask(&group, page, env),
                     Err(problem) => env.warn(problem.line()),

@@ -1,13 +1,11 @@
 //! Actions on one or several hooks, with their confirmations and menus.
 
-use farrier_common::{
-    api::{EditHook, Hook},
-    client::HookOwner,
-};
+use farrier_common::{api::EditHook, client::HookOwner};
 
 use super::{Hooks, form as hook_form, rows as hook_rows};
 use crate::ui::{
     bulk::{self, BulkAction},
+    hook::HookSummary,
     key::Key,
     keymap::Action,
     layer::{
@@ -19,9 +17,12 @@ use crate::ui::{
 };
 
 const NOUN: &str = "hook";
+/// Maximum number of hooks that are copied as JSON. Each is requested by itself, and more do not fit into the clipboard
+/// of a terminal.
+const JSON_HOOKS_MAX: usize = 200;
 
-fn named(hook: &Hook) -> String {
-    format!("hook {}   {}", hook.id, hook.url)
+fn named(hook: &HookSummary) -> String {
+    format!("hook {}   {}", hook.id, hook.url())
 }
 
 /// Returns the request that turns a hook on or off.
@@ -33,7 +34,7 @@ impl Hooks {
     /// Returns the owner of a listed hook.
     pub(crate) fn owner_of(&self, id: i64) -> Option<HookOwner> {
         let hook = self.all().find(|hook| hook.id == id)?;
-        Some(match hook.scope.as_str() {
+        Some(match hook.scope() {
             "system" | "default" => HookOwner::Admin,
             _ => self.owner.clone(),
         })
@@ -44,27 +45,27 @@ impl Hooks {
     }
 
     /// Returns the hooks that actions apply to: the visible marked hooks, or the hook under the cursor.
-    fn targets(&self) -> Vec<&Hook> {
+    fn targets(&self) -> Vec<&HookSummary> {
         self.feed.list.targets()
     }
 
     fn batch(
         &self,
-        hooks: &[&Hook],
+        hooks: &[&HookSummary],
         doing: &'static str,
         done: &'static str,
         request: impl Fn(HookOwner, i64) -> Request,
     ) -> Request {
-        let item = |hook: &&Hook| (format!("hook {}", hook.id), request(self.owner_or_shown(hook.id), hook.id));
+        let item = |hook: &&HookSummary| (format!("hook {}", hook.id), request(self.owner_or_shown(hook.id), hook.id));
         Request::Batch(Box::new(Batch { noun: NOUN, doing, done, items: hooks.iter().map(item).collect() }))
     }
 
     /// Removes the hooks for which `why` returns a reason.
     fn without<'a>(
-        hooks: Vec<&'a Hook>,
-        is_left_out: impl Fn(&Hook) -> bool,
+        hooks: Vec<&'a HookSummary>,
+        is_left_out: impl Fn(&HookSummary) -> bool,
         why: &str,
-    ) -> (Vec<&'a Hook>, Vec<String>) {
+    ) -> (Vec<&'a HookSummary>, Vec<String>) {
         let (out, kept): (Vec<_>, Vec<_>) = hooks.into_iter().partition(|hook| is_left_out(hook));
         let skipped = (!out.is_empty()).then(|| format!("{} skipped: {why}", bulk::counted(out.len(), NOUN)));
         (kept, skipped.into_iter().collect())
@@ -83,10 +84,11 @@ impl Hooks {
     /// `t`: turns an active hook off, and an inactive one on. For a mixed selection a menu asks which.
     pub(super) fn toggle(&self, env: &mut Env) {
         let targets = self.targets();
-        let on = targets.iter().filter(|hook| hook.active).count();
+        let on = targets.iter().filter(|hook| hook.is_active()).count();
         if on > 0 && on < targets.len() {
             let item = |key: char, title: &str, active: bool| {
-                let hooks: Vec<&Hook> = targets.iter().copied().filter(|hook| hook.active != active).collect();
+                let hooks: Vec<&HookSummary> =
+                    targets.iter().copied().filter(|hook| hook.is_active() != active).collect();
                 Item {
                     key: Some(Key::Char(key)),
                     title: format!("Turn {} {title}", bulk::counted(hooks.len(), NOUN)),
@@ -100,8 +102,8 @@ impl Hooks {
         self.switch(on == 0, env);
     }
 
-    fn switch_request(&self, hooks: &[&Hook], on: bool) -> Request {
-        let change = |hook: &&Hook| switched(self.owner_or_shown(hook.id), hook.id, on);
+    fn switch_request(&self, hooks: &[&HookSummary], on: bool) -> Request {
+        let change = |hook: &&HookSummary| switched(self.owner_or_shown(hook.id), hook.id, on);
         match hooks {
             [one] => change(one),
             many => {
@@ -116,7 +118,7 @@ impl Hooks {
         let word = if on { "on" } else { "off" };
         let targets = self.targets();
         let is_one = targets.len() == 1;
-        let (hooks, skipped) = Self::without(targets, |hook| hook.active == on, &format!("already {word}"));
+        let (hooks, skipped) = Self::without(targets, |hook| hook.is_active() == on, &format!("already {word}"));
         match hooks.as_slice() {
             [] => env.notify(if is_one { format!("the hook is already {word}") } else { skipped.join("; ") }),
             [_] if is_one => env.send(self.switch_request(&hooks, on)),
@@ -131,8 +133,8 @@ impl Hooks {
         if let [hook] = targets.as_slice() {
             return env.send(Request::TestHook(self.owner_or_shown(hook.id), hook.id));
         }
-        let (hooks, mut skipped) = Self::without(targets, |hook| !hook.active, "off");
-        let (hooks, defaults) = Self::without(hooks, |hook| hook.scope == "default", "default hooks receive no events");
+        let (hooks, mut skipped) = Self::without(targets, |hook| !hook.is_active(), "off");
+        let (hooks, defaults) = Self::without(hooks, HookSummary::is_default, "default hooks receive no events");
         skipped.extend(defaults);
         let names = hooks.iter().map(|hook| named(hook)).collect();
         let effect = "Each receives one test event.";
@@ -143,7 +145,7 @@ impl Hooks {
 
     pub(super) fn apply(&self, env: &mut Env) {
         let targets = self.targets();
-        let (hooks, skipped) = Self::without(targets, |hook| hook.scope != "default", "not a default hook");
+        let (hooks, skipped) = Self::without(targets, |hook| !hook.is_default(), "not a default hook");
         let names = hooks.iter().map(|hook| named(hook)).collect();
         let effect = "Every repository without a copy of it gets one.";
         let bulk = BulkAction { verb: "Copy", noun: "default hook", names, effect, skipped, ..BulkAction::default() };
@@ -170,13 +172,13 @@ impl Hooks {
         if let [(owner, id)] = hooks {
             let mut lines: Vec<String> = Vec::new();
             if let Some(hook) = known(*id) {
-                lines.push(hook.url.clone());
+                lines.push(hook.url().to_owned());
                 lines.push(format!("{}   {}", hook_rows::kind(hook), hook_rows::events(hook)));
             }
             lines.push(effect.to_owned());
             let (title, request) = (format!("Delete hook {id}"), Request::DeleteHook(owner.clone(), *id));
             // For a hook with deliveries, or a hook that is not listed here, the ID must be typed.
-            let is_new = known(*id).is_some_and(|hook| hook.last_delivery_at.is_none());
+            let is_new = known(*id).is_some_and(|hook| hook.last_attempt().is_none());
             return Layer::Confirm(if is_new {
                 Confirm::simple(title, lines, "Delete", request, world)
             } else {
@@ -212,15 +214,21 @@ impl Hooks {
 
     pub(super) fn copy(&self, env: &mut Env) {
         let targets = self.targets();
-        let each =
-            |text: &dyn Fn(&Hook) -> String| targets.iter().map(|hook| text(hook)).collect::<Vec<_>>().join("\n");
-        let texts = vec![
-            ('u', "URL", each(&|hook| hook.url.clone())),
-            ('i', "ID", each(&|hook| hook.id.to_string())),
-            // The daemon never sends secrets.
-            ('j', "JSON", each(&|hook| serde_json::to_string(hook).unwrap_or_default())),
-        ];
-        env.open(Layer::Menu(Menu::copies("Copy", texts)));
+        let each = |text: &dyn Fn(&HookSummary) -> String| {
+            targets.iter().map(|hook| text(hook)).collect::<Vec<_>>().join("\n")
+        };
+        let texts =
+            vec![('u', "URL", each(&|hook| hook.url().to_owned())), ('i', "ID", each(&|hook| hook.id.to_string()))];
+        let mut menu = Menu::copies("Copy", texts);
+        let is_too_long = targets.len() > JSON_HOOKS_MAX;
+        let hooks = targets.iter().take(JSON_HOOKS_MAX).map(|hook| (self.owner_or_shown(hook.id), hook.id)).collect();
+        menu.add(Item {
+            key: Some(Key::Char('j')),
+            title: "JSON       everything the API returns".to_owned(),
+            off: is_too_long.then(|| format!("at most {JSON_HOOKS_MAX} hooks at once")),
+            pick: Pick::Do(Cmd::Send(Request::HookJson(hooks))),
+        });
+        env.open(Layer::Menu(menu));
     }
 
     pub(super) fn edit(&self, env: &mut Env) {
@@ -263,14 +271,16 @@ impl Hooks {
         }
         match (action, self.targets().as_slice()) {
             (_, []) => Some(self.feed.list.hidden_note().unwrap_or_else(|| "no hook selected".to_owned())),
-            (Action::Apply, hooks) if hooks.iter().all(|hook| hook.scope != "default") => {
+            (Action::Apply, hooks) if hooks.iter().all(|hook| !hook.is_default()) => {
                 Some("only default hooks can be copied into repositories".to_owned())
             }
-            (Action::Test | Action::Recover, hooks) if hooks.iter().all(|hook| hook.scope == "default") => {
+            (Action::Test | Action::Recover, hooks) if hooks.iter().all(|hook| hook.is_default()) => {
                 Some("default hooks receive no events themselves".to_owned())
             }
-            (Action::Recover, [hook]) if !hook.active => Some(format!("hook {} is off; turn it on first (t)", hook.id)),
-            (Action::Recover, hooks) if hooks.iter().all(|hook| !hook.active) => {
+            (Action::Recover, [hook]) if !hook.is_active() => {
+                Some(format!("hook {} is off; turn it on first (t)", hook.id))
+            }
+            (Action::Recover, hooks) if hooks.iter().all(|hook| !hook.is_active()) => {
                 Some("all of these hooks are off; turn them on first (t)".to_owned())
             }
             _ => None,
@@ -281,12 +291,12 @@ impl Hooks {
 /// Returns the confirmation before failed deliveries are sent again. The daemon counts them first. `known` has the
 /// hooks whose state is known.
 pub(in crate::ui::screens) fn recover_question<'a>(
-    known: impl Iterator<Item = &'a Hook>,
+    known: impl Iterator<Item = &'a HookSummary>,
     ids: &[i64],
     world: &World,
 ) -> Layer {
-    let known: Vec<&Hook> = known.filter(|hook| ids.contains(&hook.id)).collect();
-    let is_left_out = |id: &i64| known.iter().any(|hook| hook.id == *id && (!hook.active || hook.scope == "default"));
+    let known: Vec<&HookSummary> = known.filter(|hook| ids.contains(&hook.id)).collect();
+    let is_left_out = |id: &i64| known.iter().any(|hook| hook.id == *id && (!hook.is_active() || hook.is_default()));
     let remaining: Vec<i64> = ids.iter().copied().filter(|id| !is_left_out(id)).collect();
     let mut lines: Vec<String> =
         known.iter().filter(|hook| remaining.contains(&hook.id)).take(4).map(|hook| named(hook)).collect();
@@ -315,9 +325,9 @@ pub(in crate::ui::screens) fn recover_question<'a>(
 
 /// Returns the confirmation before several hooks are turned on or off.
 pub(in crate::ui::screens) fn switch_question(
-    hooks: &[&Hook],
+    hooks: &[&HookSummary],
     on: bool,
-    owner: impl Fn(&Hook) -> HookOwner,
+    owner: impl Fn(&HookSummary) -> HookOwner,
     world: &World,
 ) -> Layer {
     let items = hooks.iter().map(|hook| (format!("hook {}", hook.id), switched(owner(hook), hook.id, on))).collect();
@@ -330,7 +340,7 @@ fn switch_batch(items: Vec<(String, Request)>, on: bool) -> Batch {
     Batch { noun: NOUN, doing, done, items }
 }
 
-fn switch_action(hooks: &[&Hook], on: bool, skipped: Vec<String>) -> BulkAction {
+fn switch_action(hooks: &[&HookSummary], on: bool, skipped: Vec<String>) -> BulkAction {
     let effect = if on { "They receive new events." } else { "They receive no events until turned on." };
     let verb = if on { "Turn on" } else { "Turn off" };
     let names = hooks.iter().map(|hook| named(hook)).collect();

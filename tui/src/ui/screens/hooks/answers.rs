@@ -7,7 +7,7 @@ use crate::ui::{
     bulk,
     layer::{Layer, TextView},
     list::ListView as _,
-    net::{Answer, Batch, Page, Problem, Request},
+    net::{Answer, Batch, Problem, Request},
     world::{Cmd, Env},
 };
 
@@ -57,8 +57,8 @@ impl Hooks {
     pub(super) fn take(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
         match (request, result) {
             (Request::HookEvents, Ok(Answer::HookEvents(known))) => self.known.clone_from(known),
-            (Request::Hooks(_), Ok(Answer::Hooks(all))) if self.feed.awaits(request) => {
-                let page = Page { items: self.split(all), total: None, last: true };
+            (Request::Hooks(_), Ok(Answer::Hooks(page))) if self.feed.awaits(request) => {
+                let page = self.split(page);
                 if let Some(gone) = self.feed.take(page, env.world) {
                     env.notify(format!("Hook {} was removed", gone.id));
                 }
@@ -70,6 +70,9 @@ impl Hooks {
                 self.recent = Some((i64::try_from(*of).unwrap_or_default(), rows));
                 self.look(false, env);
             }
+            (Request::HookJson(_), Ok(Answer::HookJson(text))) => {
+                env.push(Cmd::Copy(text.clone(), "JSON".to_owned()));
+            }
             (Request::Hooks(_), Err(problem)) if self.feed.awaits(request) => self.feed.fail(problem.clone()),
             (request, Ok(answer)) => self.changed(request, answer, env),
             _ => {}
@@ -79,7 +82,7 @@ impl Hooks {
     /// Reports that a hook was turned on or off, and registers the undo command if its state changed.
     fn turned(&mut self, owner: &HookOwner, id: i64, active: bool, env: &mut Env) {
         let word = if active { "on" } else { "off" };
-        if self.all().any(|hook| hook.id == id && hook.active == active) {
+        if self.all().any(|hook| hook.id == id && hook.is_active() == active) {
             return env.notify(format!("Hook {id} was already {word}"));
         }
         env.notify(format!("Hook {id} turned {word} - z undoes"));
@@ -114,7 +117,7 @@ impl Hooks {
 
     fn again(&mut self, env: &mut Env) {
         self.feed.stop(env);
-        self.feed.request(Request::Hooks(self.owner.clone()), env);
+        self.request(env);
     }
 
     fn changed(&mut self, request: &Request, answer: &Answer, env: &mut Env) {

@@ -11,6 +11,7 @@ use farrier_common::{
 use crate::ui::screens::FormKind;
 use crate::ui::{
     form::{Field, Form, joined},
+    hook::{HookCompactor, HookSummary},
     net::{NewHook, Request, SaveHook},
     redacted::Redacted,
 };
@@ -77,36 +78,42 @@ fn url(text: &str) -> Option<String> {
 }
 
 /// Returns the form, filled from `from`. Secrets are never among its values.
-fn fields(owner: &HookOwner, from: &Hook, secrets: &[&'static str], known: &[HookEvent]) -> Vec<Field> {
+fn fields(
+    owner: &HookOwner,
+    from: &HookSummary,
+    is_new: bool,
+    secrets: &[&'static str],
+    known: &[HookEvent],
+) -> Vec<Field> {
     let at = |words: &[&str], word: &str| words.iter().position(|one| *one == word).unwrap_or(0);
     // Types that are no longer offered appear only if the hook already has one.
-    let is_offered = |event: &&HookEvent| event.sent || from.events_exact.contains(&event.exact);
+    let is_offered = |event: &&HookEvent| event.sent || from.events_exact().contains(&event.exact);
     let options: Vec<(String, String)> =
         known.iter().filter(is_offered).map(|event| (event.exact.clone(), event.description.clone())).collect();
-    let all = !options.is_empty() && from.events_exact.len() >= options.len();
+    let all = !options.is_empty() && from.events_exact().len() >= options.len();
     let mut fields = Vec::new();
     if *owner == HookOwner::Admin {
-        let kind = Field::choice("kind", "Kind", &["system", "default"], usize::from(from.scope == "default"));
+        let kind = Field::choice("kind", "Kind", &["system", "default"], usize::from(from.is_default()));
         fields.push(kind.help("system: events of all repositories; default: copied into each new repository"));
     }
-    if from.id == 0 {
-        fields.push(Field::choice("type", "Type", &TYPES, at(&TYPES, &from.r#type)));
+    if is_new {
+        fields.push(Field::choice("type", "Type", &TYPES, at(&TYPES, from.hook_type())));
         fields.extend(chat_fields());
     }
     fields.extend([
-        Field::line("url", "URL", &from.url).required().checked(url),
-        Field::choice("content_type", "Content", &["json", "form"], at(&["json", "form"], &from.content_type)),
+        Field::line("url", "URL", from.url()).required().checked(url),
+        Field::choice("content_type", "Content", &["json", "form"], at(&["json", "form"], from.content_type())),
         Field::choice("secret_mode", "Secret", secrets, 0).help("signs deliveries; a generated one is shown once"),
         Field::secret("secret", "Secret text").required(),
         Field::toggle("show", "Show it", false).help("the receiver needs the same text"),
         Field::secret("authorization_header", "Auth header")
             .help("value of the Authorization header; empty: unchanged or none"),
-        Field::line("branch_filter", "Branches", &from.branch_filter)
+        Field::line("branch_filter", "Branches", from.branch_filter())
             .checked(branch_filter)
             .help("a pattern such as {main,release/*}; empty: all"),
         Field::choice("events", "Events", &["chosen", "all"], usize::from(all)),
-        Field::many("events_exact", "Chosen", options, &from.events_exact),
-        Field::toggle("active", "Active", from.active),
+        Field::many("events_exact", "Chosen", options, from.events_exact()),
+        Field::toggle("active", "Active", from.is_active()),
     ]);
     fields
 }
@@ -129,29 +136,29 @@ pub(super) const AND_TEST: &str = "Create + test";
 
 /// Returns the form. `above` is the highest ID of the existing hooks. A secret is generated unless the receiver checks
 /// no signatures, or the copied hook has no secret.
-pub(super) fn create(owner: HookOwner, above: i64, from: Option<&Hook>, known: &[HookEvent]) -> Form {
-    let plain = Hook {
+pub(super) fn create(owner: HookOwner, above: i64, from: Option<&HookSummary>, known: &[HookEvent]) -> Form {
+    let plain = HookCompactor::default().compact(Hook {
         active: true,
         r#type: defaults::HOOK_TYPE.to_owned(),
         content_type: defaults::HOOK_CONTENT_TYPE.to_owned(),
         events_exact: vec!["push".to_owned()],
         ..Hook::default()
-    };
-    let signs = from.is_none_or(|hook| hook.has_secret);
-    let from = Hook { id: 0, ..from.unwrap_or(&plain).clone() };
-    let fields = fields(&owner, &from, &["none", "typed", GENERATED], known);
+    });
+    let signs = from.is_none_or(HookSummary::has_secret);
+    let from = from.unwrap_or(&plain);
+    let fields = fields(&owner, from, true, &["none", "typed", GENERATED], known);
     let mut form = Form::new("New hook", "Create", FormKind::CreateHook(owner, above), fields).also(AND_TEST);
-    if signs && is_signed(&from.r#type) {
+    if signs && is_signed(from.hook_type()) {
         choose_secret(&mut form, GENERATED);
         form.show_fields();
     }
     form
 }
 
-pub(super) fn edit(owner: HookOwner, hook: &Hook, known: &[HookEvent]) -> Form {
+pub(super) fn edit(owner: HookOwner, hook: &HookSummary, known: &[HookEvent]) -> Form {
     let secrets: &[&str] =
-        if hook.has_secret { &["unchanged", "typed", GENERATED, "remove"] } else { &["none", "typed", GENERATED] };
-    let fields = fields(&owner, hook, secrets, known);
+        if hook.has_secret() { &["unchanged", "typed", GENERATED, "remove"] } else { &["none", "typed", GENERATED] };
+    let fields = fields(&owner, hook, false, secrets, known);
     let kind = FormKind::EditHook(owner, hook.id);
     Form::new(format!("Edit hook {}", hook.id), "Save", kind, fields).editing()
 }

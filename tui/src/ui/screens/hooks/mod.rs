@@ -8,19 +8,18 @@ pub(super) mod rows;
 
 use std::time::Duration;
 
-use farrier_common::{
-    api::{Delivery, Hook, HookEvent},
-    client::HookOwner,
-};
+use farrier_common::{api::HookEvent, client::HookOwner};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use self::{form as hook_form, pane as hook_pane, rows as hook_rows};
 use super::{Related, Screen, ScreenId, Selection, panes};
 use crate::ui::{
+    delivery::DeliverySummary,
+    hook::HookSummary,
     keymap::{Action, Object, Scope},
     layer::Layer,
-    list::{self, Feed, List, ListView, TableOptions},
-    net::{Answer, Problem, Request},
+    list::{self, Feed, List, ListView, PendingRows, TableOptions},
+    net::{Answer, Page, Problem, Request},
     view::{Role, rule, text},
     world::{Cmd, Env, World},
 };
@@ -38,18 +37,27 @@ const KINDS: [&str; 7] = ["all", "system", "default", "owner", "repo", "failing"
 pub(crate) struct Hooks {
     pub(super) owner: HookOwner,
     /// The hooks of the shown tab.
-    pub(super) feed: Feed<Hook>,
+    pub(super) feed: Feed<HookSummary>,
     /// The hooks that the shown tab leaves out. Each hook is stored once, because a list can be long.
-    others: Vec<Hook>,
+    others: Vec<HookSummary>,
+    /// What arrived of a response so far.
+    arriving: Arriving,
     kind: usize,
     /// The number of hooks of each kind. Counting a long list takes longer than a frame.
     counts: [usize; KINDS.len()],
     /// Events that hooks can subscribe to.
     pub(super) known: Vec<HookEvent>,
     /// The most recent deliveries of the hook with this ID; shown beside the list.
-    pub(super) recent: Option<(i64, Vec<Delivery>)>,
+    pub(super) recent: Option<(i64, Vec<DeliverySummary>)>,
     /// The hook whose deliveries are being requested.
     pub(super) requested: Option<i64>,
+}
+
+/// The pages of an incomplete response.
+#[derive(Debug, Default)]
+struct Arriving {
+    others: PendingRows<HookSummary>,
+    counts: [usize; KINDS.len()],
 }
 
 impl Default for Hooks {
@@ -58,6 +66,7 @@ impl Default for Hooks {
             owner: HookOwner::Any,
             feed: Feed::new(List::sorted(0)),
             others: Vec::new(),
+            arriving: Arriving::default(),
             kind: 0,
             counts: [0; KINDS.len()],
             known: Vec::new(),
@@ -84,7 +93,7 @@ impl Hooks {
         self.feed.list.select(id);
     }
 
-    pub(super) fn here(&self) -> Option<&Hook> {
+    pub(super) fn here(&self) -> Option<&HookSummary> {
         self.feed.list.current()
     }
 
@@ -100,33 +109,66 @@ impl Hooks {
     }
 
     /// Returns the hooks that an action applies to: marked ones before the one under the cursor.
-    pub(super) fn target(&self) -> Option<&Hook> {
+    pub(super) fn target(&self) -> Option<&HookSummary> {
         self.feed.list.target().ok()?
     }
 
     /// Returns the loaded hooks of all kinds.
-    pub(super) fn all(&self) -> impl Iterator<Item = &Hook> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &HookSummary> {
         self.feed.list.rows().iter().chain(&self.others)
     }
 
-    /// Counts the hooks of a response and keeps those that the shown tab leaves out. Returns the hooks of the tab.
-    pub(super) fn split(&mut self, all: &[Hook]) -> Vec<Hook> {
-        self.counts = KINDS.map(|kind| all.iter().filter(|hook| hook_rows::is_of(hook, kind)).count());
-        let kind = KINDS[self.kind];
-        self.others = all.iter().filter(|hook| !hook_rows::is_of(hook, kind)).cloned().collect();
-        all.iter().filter(|hook| hook_rows::is_of(hook, kind)).cloned().collect()
+    /// Requests the hooks of the owner, unless they are requested already.
+    pub(super) fn request(&mut self, env: &mut Env) {
+        if !self.feed.is_waiting() {
+            self.arriving = Arriving::default();
+        }
+        self.feed.request(Request::Hooks(self.owner.clone()), env);
     }
 
-    fn show_kind(&mut self, kind: usize) {
-        if self.owner == HookOwner::Any {
-            self.kind = kind % KINDS.len();
-            let mut all = self.feed.list.rows().to_vec();
-            all.append(&mut self.others);
-            all.sort_by_key(|hook| hook.id);
-            let is_shown = |hook: &Hook| hook_rows::is_of(hook, KINDS[self.kind]);
-            let (shown, others): (Vec<Hook>, Vec<Hook>) = all.into_iter().partition(is_shown);
-            self.others = others;
-            self.feed.list.replace(shown);
+    /// Counts the hooks of a page and keeps those that the shown tab leaves out. Returns the hooks of the tab.
+    pub(super) fn split(&mut self, page: &Page<HookSummary>) -> Page<HookSummary> {
+        let mut items = Vec::new();
+        for hook in &page.items {
+            for (count, kind) in self.arriving.counts.iter_mut().zip(KINDS) {
+                *count += usize::from(hook_rows::is_of(hook, kind));
+            }
+            if hook_rows::is_of(hook, KINDS[self.kind]) {
+                items.push(hook.clone());
+            } else {
+                self.arriving.others.add(hook.clone(), &self.others);
+            }
+        }
+        if page.last || !self.feed.has_all() {
+            self.counts = self.arriving.counts;
+        }
+        if page.last {
+            let arrived = std::mem::take(&mut self.arriving);
+            if let Some(others) = arrived.others.rows(&self.others) {
+                self.others = others;
+            }
+        }
+        Page { items, total: page.total, last: page.last }
+    }
+
+    fn show_kind(&mut self, kind: usize, env: &mut Env) {
+        if self.owner != HookOwner::Any {
+            return;
+        }
+        // The pages of a pending response were split by the tab that was shown.
+        let was_waiting = self.feed.stop(env);
+        self.kind = kind % KINDS.len();
+        let of_tab = |is_shown: bool| {
+            let is_kept = |hook: &&HookSummary| hook_rows::is_of(hook, KINDS[self.kind]) == is_shown;
+            let mut hooks: Vec<HookSummary> = self.all().filter(is_kept).cloned().collect();
+            hooks.sort_unstable_by_key(|hook| hook.id);
+            hooks
+        };
+        let (shown, others) = (of_tab(true), of_tab(false));
+        self.others = others;
+        self.feed.list.replace(shown);
+        if was_waiting {
+            self.request(env);
         }
     }
 
@@ -135,9 +177,10 @@ impl Hooks {
         if self.owner == HookOwner::Any { HookOwner::Admin } else { self.owner.clone() }
     }
 
-    /// Returns the highest listed ID, to recognize new hooks.
+    /// Returns the highest ID of the existing hooks, to recognize new ones. While hooks are missing in the list, the
+    /// highest ID is not known, and no hook may be taken for a new one.
     fn highest(&self) -> i64 {
-        self.all().map(|hook| hook.id).max().unwrap_or(0)
+        if self.feed.has_all() { self.all().map(|hook| hook.id).max().unwrap_or(0) } else { i64::MAX }
     }
 
     fn detail(&self, world: &World, area: Rect, buf: &mut Buffer) {
@@ -186,7 +229,7 @@ impl Screen for Hooks {
     }
 
     fn refresh(&mut self, env: &mut Env) {
-        self.feed.request(Request::Hooks(self.owner.clone()), env);
+        self.request(env);
         self.look(true, env);
     }
 
@@ -225,9 +268,9 @@ impl Screen for Hooks {
             Action::Recover => self.recover(env),
             Action::Delete => self.delete(env),
             Action::Copy => self.copy(env),
-            Action::NextPart => self.show_kind(self.kind + 1),
-            Action::PreviousPart => self.show_kind(self.kind + KINDS.len() - 1),
-            Action::Part(at) => self.show_kind(at),
+            Action::NextPart => self.show_kind(self.kind + 1, env),
+            Action::PreviousPart => self.show_kind(self.kind + KINDS.len() - 1, env),
+            Action::Part(at) => self.show_kind(at, env),
             Action::Back => {
                 if self.feed.clear_one(env) {
                     return true;
@@ -261,8 +304,7 @@ impl Screen for Hooks {
     fn related(&self) -> Vec<Related> {
         let Some(hook) = self.here() else { return Vec::new() };
         let mut all = vec![Related::deliveries_of(hook.id)];
-        let is_of_repository = !hook.repository.is_empty();
-        all.extend(is_of_repository.then(|| Related::repository(&hook.repository)));
+        all.extend(hook.repository().map(Related::repository));
         all.push(Related::audit_of("hook", &hook.id.to_string()));
         all
     }

@@ -1,11 +1,12 @@
 //! Draws the details of one hook.
 
-use farrier_common::api::{Delivery, Hook};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::rows as hook_rows;
 use crate::ui::screens::deliveries::rows as delivery_rows;
 use crate::ui::{
+    delivery::DeliverySummary,
+    hook::HookSummary,
     times::Clock,
     view::{LinePart, Role, pad, parts, rule, text, wrapped},
     words,
@@ -13,55 +14,54 @@ use crate::ui::{
 };
 
 /// Returns the details of a hook.
-fn facts(hook: &Hook, rows: &[Delivery], world: &World) -> Vec<(Role, &'static str, String)> {
+fn facts(hook: &HookSummary, rows: &[DeliverySummary], world: &World) -> Vec<(Role, &'static str, String)> {
     let set = |is: bool| if is { "set" } else { "none" };
-    let branches = if hook.branch_filter.is_empty() { "all" } else { &hook.branch_filter };
+    let branches = if hook.branch_filter().is_empty() { "all" } else { hook.branch_filter() };
     let mut facts = vec![
-        (Role::Text, "url", hook.url.clone()),
-        (Role::Text, "type", format!("{}   content {}   branches {branches}", hook.r#type, hook.content_type)),
+        (Role::Text, "url", hook.url().to_owned()),
+        (Role::Text, "type", format!("{}   content {}   branches {branches}", hook.hook_type(), hook.content_type())),
         (Role::Text, "events", hook_rows::events(hook)),
         (
             Role::Text,
             "secret",
-            format!("{}   auth header {}", set(hook.has_secret), set(hook.has_authorization_header)),
+            format!("{}   auth header {}", set(hook.has_secret()), set(hook.has_authorization_header())),
         ),
     ];
-    if let Some(at) = &hook.last_delivery_at {
-        let status = if hook.last_status == 0 { "no response".to_owned() } else { hook.last_status.to_string() };
-        let role = if (200..300).contains(&hook.last_status) { Role::Ok } else { Role::Error };
+    if let Some(at) = hook.last_attempt() {
+        let status = if hook.last_status() == 0 { "no response".to_owned() } else { hook.last_status().to_string() };
+        let role = if (200..300).contains(&hook.last_status()) { Role::Ok } else { Role::Error };
         facts.push((
             role,
             "last",
-            format!("{status}, {} ago, {} failed in a row", world.clock.since(words::seconds(at)), hook.failures),
+            format!("{status}, {} ago, {} failed in a row", world.clock.since(at), hook.failures()),
         ));
     }
     facts.extend(health(rows).map(|(role, text)| (role, "health", text)));
-    if let Some(next) = rows.iter().filter_map(|row| row.next_attempt_at.as_ref()).min() {
-        facts.push((Role::Warn, "next", format!("{}   R redelivers failed ones now", world.clock.time(next))));
+    if let Some(next) = rows.iter().filter_map(DeliverySummary::next_attempt).min() {
+        facts.push((Role::Warn, "next", format!("{}   R redelivers failed ones now", world.clock.time_of(next))));
     }
-    if let Some(from) = hook.copied_from {
+    if let Some(from) = hook.copied_from() {
         facts.push((Role::Text, "from", format!("a copy of default hook {from}")));
     }
-    if !hook.disabled_reason.is_empty() {
-        facts.push((Role::Error, "off", hook.disabled_reason.clone()));
+    if !hook.disabled_reason().is_empty() {
+        facts.push((Role::Error, "off", hook.disabled_reason().to_owned()));
     }
-    if let Some(warning) = &hook.warning {
-        facts.push((Role::Warn, "warning", warning.clone()));
+    if let Some(warning) = hook.warning() {
+        facts.push((Role::Warn, "warning", warning.to_owned()));
     }
     facts.push((
         Role::Muted,
         "changed",
-        format!("{} ago   created {}", world.clock.age(&hook.updated_at), world.clock.stamp(&hook.created_at)),
+        format!("{} ago   created {}", world.clock.age_from(hook.updated()), world.clock.stamp_of(hook.created())),
     ));
     facts
 }
 
 /// Summarises the recent attempts: `22 of the last 50 failed   p50 41 ms   p99 380 ms`.
-fn health(rows: &[Delivery]) -> Option<(Role, String)> {
-    let tried: Vec<&Delivery> = rows.iter().filter(|row| row.attempts > 0).collect();
-    let failed = tried.iter().filter(|row| row.state != "success").count();
-    let mut millis: Vec<i64> =
-        tried.iter().filter(|row| row.status_code > 0).map(|row| delivery_rows::millis(row.duration)).collect();
+fn health(rows: &[DeliverySummary]) -> Option<(Role, String)> {
+    let tried: Vec<&DeliverySummary> = rows.iter().filter(|row| row.attempts > 0).collect();
+    let failed = tried.iter().filter(|row| row.state() != "success").count();
+    let mut millis: Vec<i64> = tried.iter().filter(|row| row.status_code > 0).map(|row| row.millis()).collect();
     millis.sort_unstable();
     let many = tried.len();
     let word = match failed {
@@ -78,11 +78,11 @@ fn health(rows: &[Delivery]) -> Option<(Role, String)> {
 }
 
 /// Draws a hook in detail. Returns the row below.
-pub(super) fn draw(hook: &Hook, rows: &[Delivery], world: &World, area: Rect, buf: &mut Buffer) -> u16 {
-    let on = if hook.active { "on" } else { "off" };
-    let owner = Some(hook_rows::owner(hook)).filter(|owner| *owner != "-").unwrap_or_default();
+pub(super) fn draw(hook: &HookSummary, rows: &[DeliverySummary], world: &World, area: Rect, buf: &mut Buffer) -> u16 {
+    let on = if hook.is_active() { "on" } else { "off" };
+    let owner = Some(hook.owner()).filter(|owner| *owner != "-").unwrap_or_default();
     let id = format!("hook {}", hook.id);
-    let names = [id.as_str(), hook_rows::kind(hook), owner, on, &hook.name];
+    let names = [id.as_str(), hook_rows::kind(hook), owner, on, hook.name()];
     let title: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
     text(buf, Rect { height: 1, ..area }, &title.join("   "), Role::Title);
     let mut y = area.y + 1;
@@ -106,7 +106,7 @@ pub(super) fn draw(hook: &Hook, rows: &[Delivery], world: &World, area: Rect, bu
 }
 
 /// Draws the most recent deliveries of the hook.
-pub(super) fn recent(rows: &[Delivery], clock: &Clock, area: Rect, buf: &mut Buffer) {
+pub(super) fn recent(rows: &[DeliverySummary], clock: &Clock, area: Rect, buf: &mut Buffer) {
     if area.height < 2 {
         return;
     }
@@ -114,8 +114,8 @@ pub(super) fn recent(rows: &[Delivery], clock: &Clock, area: Rect, buf: &mut Buf
     let mut before = String::new();
     for (row, y) in rows.iter().zip(area.y + 1..area.bottom()) {
         let (code, result) = (delivery_rows::code(row), delivery_rows::result(row, clock));
-        let at = row.delivered_at.as_deref().unwrap_or(&row.created_at);
-        let what = format!("{}  {} ", clock.time(at), pad(&delivery_rows::event(row), 14));
+        let at = row.delivered().unwrap_or(row.created());
+        let what = format!("{}  {} ", clock.time_of(at), pad(&delivery_rows::event(row), 14));
         let state = format!("{:>4}  {}", code.text, result.text);
         // Only the newest of several equal failures is highlighted.
         let again = code.role == Role::Error && before == result.text;

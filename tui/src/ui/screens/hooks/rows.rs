@@ -2,17 +2,16 @@
 
 use std::borrow::Cow;
 
-use farrier_common::api::Hook;
-
 use crate::ui::{
+    hook::HookSummary,
     list::{CellText, Column, FilterColumn, Haystack, Row},
     view::Role,
     words,
 };
 
 /// Returns the word for the kind of owner of a hook.
-pub(super) fn kind(hook: &Hook) -> &str {
-    match hook.scope.as_str() {
+pub(super) fn kind(hook: &HookSummary) -> &str {
+    match hook.scope() {
         "repository" => "repo",
         "organization" => "org",
         other => other,
@@ -20,48 +19,43 @@ pub(super) fn kind(hook: &Hook) -> &str {
 }
 
 /// Returns whether deliveries of the hook fail, or the daemon turned it off for that reason.
-pub(crate) fn is_failing(hook: &Hook) -> bool {
-    match hook.state.as_str() {
+pub(crate) fn is_failing(hook: &HookSummary) -> bool {
+    match hook.state() {
         // An older daemon sends no state, but sends the reasons.
-        "" => hook.failures > 0 || !hook.disabled_reason.is_empty(),
+        "" => hook.failures() > 0 || !hook.disabled_reason().is_empty(),
         state => matches!(state, "failing" | "disabled"),
     }
 }
 
 /// Returns whether a tab shows the hook.
-pub(super) fn is_of(hook: &Hook, tab: &str) -> bool {
+pub(super) fn is_of(hook: &HookSummary, tab: &str) -> bool {
     match tab {
-        "owner" => matches!(hook.scope.as_str(), "organization" | "user"),
-        "repo" => hook.scope == "repository",
+        "owner" => matches!(hook.scope(), "organization" | "user"),
+        "repo" => hook.scope() == "repository",
         "failing" => is_failing(hook),
-        "off" => !hook.active,
-        scope => scope == "all" || hook.scope == scope,
+        "off" => !hook.is_active(),
+        scope => scope == "all" || hook.scope() == scope,
     }
 }
 
-/// Returns the owner of the hook (repository, organization or user); a dash for system hooks.
-pub(crate) fn owner(hook: &Hook) -> &str {
-    [hook.repository.as_str(), &hook.owner].into_iter().find(|name| !name.is_empty()).unwrap_or("-")
-}
-
 /// Returns the result of the last attempt.
-fn last(hook: &Hook) -> CellText {
-    match (&hook.last_delivery_at, hook.last_status) {
-        _ if hook.scope == "default" => CellText::of(Role::Muted, "n/a"),
+fn last(hook: &HookSummary) -> CellText {
+    match (hook.last_attempt(), hook.last_status()) {
+        _ if hook.is_default() => CellText::of(Role::Muted, "n/a"),
         (None, _) => CellText::of(Role::Muted, "-"),
         (Some(_), 0) => CellText::of(Role::Error, "FAIL"),
-        (Some(_), status @ 200..300) => CellText::of(Role::Ok, status.to_string()),
+        (Some(_), status @ 200..300) => CellText::plain(status.to_string()),
         (Some(_), status) => CellText::of(Role::Error, status.to_string()),
     }
 }
 
 /// Returns the subscribed events in short form.
-pub(super) fn events(hook: &Hook) -> String {
-    let names = if hook.events_exact.is_empty() { &hook.events } else { &hook.events_exact };
+pub(super) fn events(hook: &HookSummary) -> String {
+    let names = hook.events();
     if names.len() > 12 { format!("{} events", names.len()) } else { names.join(", ") }
 }
 
-static COLUMNS: [Column<Hook>; 10] = [
+static COLUMNS: [Column<HookSummary>; 10] = [
     Column {
         title: "ID",
         width: 5,
@@ -76,31 +70,31 @@ static COLUMNS: [Column<Hook>; 10] = [
         right: false,
         rank: 4,
         cell: |h, _| CellText::plain(kind(h)),
-        order: Some(|a, b| a.scope.cmp(&b.scope)),
+        order: Some(|a, b| a.scope().cmp(b.scope())),
     },
     Column {
         title: "OWNER",
         width: 14,
         right: false,
         rank: 3,
-        cell: |h, _| CellText::plain(owner(h)),
-        order: Some(|a, b| owner(a).cmp(owner(b))),
+        cell: |h, _| CellText::plain(h.owner()),
+        order: Some(|a, b| a.owner().cmp(b.owner())),
     },
     Column {
         title: "ON",
         width: 3,
         right: false,
         rank: 1,
-        cell: |h, _| if h.active { CellText::of(Role::Ok, "on") } else { CellText::of(Role::Muted, "off") },
-        order: Some(|a, b| b.active.cmp(&a.active)),
+        cell: |h, _| if h.is_active() { CellText::plain("on") } else { CellText::of(Role::Muted, "off") },
+        order: Some(|a, b| b.is_active().cmp(&a.is_active())),
     },
     Column {
         title: "URL",
         width: 20,
         right: false,
         rank: 0,
-        cell: |h, _| CellText::plain(&*h.url),
-        order: Some(|a, b| a.url.cmp(&b.url)),
+        cell: |h, _| CellText::plain(h.url()),
+        order: Some(|a, b| a.url().cmp(b.url())),
     },
     Column {
         title: "EVENTS",
@@ -116,43 +110,43 @@ static COLUMNS: [Column<Hook>; 10] = [
         width: 5,
         right: true,
         rank: 3,
-        cell: |h, _| match h.failures {
+        cell: |h, _| match h.failures() {
             0 => CellText::of(Role::Muted, "-"),
             n => CellText::of(Role::Error, words::count(n)),
         },
-        order: Some(|a, b| b.failures.cmp(&a.failures)),
+        order: Some(|a, b| b.failures().cmp(&a.failures())),
     },
     Column {
         title: "TYPE",
         width: 8,
         right: false,
         rank: 10,
-        cell: |h, _| CellText::of(Role::Muted, &*h.r#type),
-        order: Some(|a, b| a.r#type.cmp(&b.r#type)),
+        cell: |h, _| CellText::of(Role::Muted, h.hook_type()),
+        order: Some(|a, b| a.hook_type().cmp(b.hook_type())),
     },
     Column {
         title: "CONTENT",
         width: 7,
         right: false,
         rank: 11,
-        cell: |h, _| CellText::of(Role::Muted, &*h.content_type),
+        cell: |h, _| CellText::of(Role::Muted, h.content_type()),
         order: None,
     },
 ];
 
-impl Haystack for Hook {
+impl Haystack for HookSummary {
     fn text(&self) -> Cow<'_, str> {
-        format!("{} {} {} {}", self.url, self.name, owner(self), self.id).into()
+        format!("{} {} {} {}", self.url(), self.name(), self.owner(), self.id).into()
     }
 
     fn column(&self, name: &str) -> Option<String> {
         match name {
-            "url" => Some(self.url.clone()),
+            "url" => Some(self.url().to_owned()),
             "kind" => Some(kind(self).to_owned()),
             "event" => Some(events(self)),
-            "type" => Some(self.r#type.clone()),
-            "owner" => Some(owner(self).to_owned()),
-            "state" => Some(format!("{} {}", if self.active { "on" } else { "off" }, self.state)),
+            "type" => Some(self.hook_type().to_owned()),
+            "owner" => Some(self.owner().to_owned()),
+            "state" => Some(format!("{} {}", if self.is_active() { "on" } else { "off" }, self.state())),
             _ => None,
         }
     }
@@ -160,13 +154,13 @@ impl Haystack for Hook {
     fn number(&self, name: &str) -> Option<i64> {
         match name {
             "id" => Some(self.id),
-            "fails" => Some(self.failures),
+            "fails" => Some(self.failures()),
             _ => None,
         }
     }
 }
 
-impl Row for Hook {
+impl Row for HookSummary {
     type Id = i64;
 
     const LIST: &'static str = "hooks";

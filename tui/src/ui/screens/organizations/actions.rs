@@ -1,9 +1,6 @@
 //! Actions on organizations and on their teams, members and repositories.
 
-use farrier_common::{
-    api::{Organization, Team},
-    client::RepositoryPath,
-};
+use farrier_common::{api::Team, client::RepositoryPath};
 
 use super::{OrganizationTab, Organizations, form, organization_form, questions};
 use crate::ui::{
@@ -11,6 +8,7 @@ use crate::ui::{
     layer::{Layer, Menu},
     list::{Feed, ListView, Row},
     net::{OrganizationKey, OrganizationMember, OrganizationRequest, Request, TeamKey},
+    organization::OrganizationSummary,
     repo::RepositorySummary,
     screens::{Related, user_actions},
     world::{Cmd, Env},
@@ -47,9 +45,9 @@ impl Organizations {
         let target = self.rows.list.target().ok().flatten();
         match (action, target) {
             (Action::New, _) => env.open(Layer::Form(Box::new(organization_form::create()))),
-            (Action::Edit, Some(org)) => env.open(Layer::Form(Box::new(organization_form::edit(org)))),
+            (Action::Edit, Some(org)) => env.open(Layer::Form(Box::new(organization_form::edit(&org.editable())))),
             (Action::Delete, Some(org)) => {
-                let key = OrganizationKey { id: org.id, name: org.name.clone() };
+                let key = OrganizationKey { id: org.id, name: org.name().to_owned() };
                 let question = questions::delete_organization(key, env.world);
                 env.open(question);
             }
@@ -144,7 +142,7 @@ impl Organizations {
         let named = |name: String, id: String| vec![('n', "name", name), ('i', "ID", id)];
         let texts = match self.tab() {
             _ if !self.in_pane => named(
-                each(&self.rows, |org: &Organization| org.name.clone()),
+                each(&self.rows, |org: &OrganizationSummary| org.name().to_owned()),
                 each(&self.rows, |org| org.id.to_string()),
             ),
             OrganizationTab::Teams => {
@@ -205,7 +203,7 @@ impl Organizations {
 
     /// Returns the objects that belong to the row under the cursor.
     pub(super) fn related_objects(&self) -> Vec<Related> {
-        let of_org = |org: &Organization| Related::audit_of("organization", &org.id.to_string());
+        let of_org = |org: &OrganizationSummary| Related::audit_of("organization", &org.id.to_string());
         if !self.in_pane {
             return self.rows.list.current().map(of_org).into_iter().collect();
         }

@@ -21,7 +21,7 @@ impl Organizations {
         match (request, result) {
             (_, Ok(Answer::AllOrganizations(page))) if self.rows.awaits(request) => {
                 if let Some(gone) = self.rows.take(page.clone(), world) {
-                    env.notify(format!("Organization {} was removed", gone.name));
+                    env.notify(format!("Organization {} was removed", gone.name()));
                 }
                 self.find_target(page.last, env);
                 self.request_pane(false, env);

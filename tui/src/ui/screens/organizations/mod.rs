@@ -16,7 +16,7 @@ mod target;
 
 use std::time::Duration;
 
-use farrier_common::api::{Organization, Team};
+use farrier_common::api::Team;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 pub(crate) use self::tab::OrganizationTab;
@@ -26,6 +26,7 @@ use crate::ui::{
     keymap::{Action, Object, Scope},
     list::{self, Feed, List, ListView, TableOptions},
     net::{Answer, OrganizationKey, OrganizationMember, OrganizationRequest, Problem, Request, TeamKey},
+    organization::OrganizationSummary,
     repo::RepositorySummary,
     world::{Cmd, Env, World},
 };
@@ -39,7 +40,7 @@ const ORGANIZATIONS_SHARE: u16 = 45;
 
 #[derive(Debug)]
 pub(crate) struct Organizations {
-    pub(super) rows: Feed<Organization>,
+    pub(super) rows: Feed<OrganizationSummary>,
     /// The lists of `shown`.
     pub(super) teams: Feed<Team>,
     members: Feed<OrganizationMember>,
@@ -82,7 +83,7 @@ impl Default for Organizations {
 impl Organizations {
     /// Returns the organization under the cursor.
     fn current(&self) -> Option<OrganizationKey> {
-        self.rows.list.current().map(|org| OrganizationKey { id: org.id, name: org.name.clone() })
+        self.rows.list.current().map(|org| OrganizationKey { id: org.id, name: org.name().to_owned() })
     }
 
     /// Returns the organization of the pane, if its rows belong to the one under the cursor.
@@ -311,7 +312,7 @@ impl Screen for Organizations {
 
     fn subject(&self) -> Option<String> {
         if !self.in_pane {
-            return self.rows.list.subject(|org| org.name.clone(), "organizations");
+            return self.rows.list.subject(|org| org.name().to_owned(), "organizations");
         }
         self.of()?;
         let noun = self.tab().noun();
@@ -365,7 +366,7 @@ impl Screen for Organizations {
         let empty: &[&str] = &["No organizations that you may see.", "", "n creates one"];
         let options = TableOptions { what: "organizations", empty, focused: !self.in_pane };
         if world.split() {
-            let (left, right) = panes::side_by_side(area, ORGANIZATIONS_SHARE, world, buf);
+            let (left, right) = panes::side_by_side_focused(area, ORGANIZATIONS_SHARE, self.in_pane, world, buf);
             list::draw(&self.rows, options, world, left, buf);
             pane::draw(self, world, right, buf);
         } else if self.in_pane {

@@ -69,8 +69,8 @@ pub(super) fn draw(screen: &Organizations, world: &World, area: Rect, buf: &mut 
     let is_current = screen.of().is_some();
     let team = screen.team.as_ref().filter(|_| is_current);
     let (title, about) = match team {
-        Some(team) => (format!("{}/{}", org.name, team.name), format!("team {}   {}", team.id, team.description)),
-        None => (org.name.clone(), format!("id {}   {}   {}", org.id, org.visibility, org.description)),
+        Some(team) => (format!("{}/{}", org.name(), team.name), format!("team {}   {}", team.id, team.description)),
+        None => (org.name().to_owned(), format!("id {}   {}   {}", org.id, org.visibility(), org.description())),
     };
     let used = text(buf, row(0), &title, Role::Title);
     text(buf, Rect { x: area.x + used, width: area.width - used, ..row(0) }, &format!("   {about}"), Role::Muted);

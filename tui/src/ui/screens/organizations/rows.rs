@@ -2,56 +2,57 @@
 
 use std::borrow::Cow;
 
-use farrier_common::api::{Organization, Team};
+use farrier_common::api::Team;
 
 use crate::{
     team_text,
     ui::{
         list::{CellText, Column, FilterColumn, Haystack, Row},
+        organization::OrganizationSummary,
         view::Role,
         words,
     },
 };
 
-static ORGANIZATION: [Column<Organization>; 6] = [
+static ORGANIZATION: [Column<OrganizationSummary>; 6] = [
     Column {
         title: "NAME",
         width: 14,
         right: false,
         rank: 0,
-        cell: |org, _| CellText::plain(&*org.name),
-        order: Some(|a, b| a.name.cmp(&b.name)),
+        cell: |org, _| CellText::plain(org.name()),
+        order: Some(|a, b| a.name().cmp(b.name())),
     },
     Column {
         title: "VISIBILITY",
         width: 10,
         right: false,
         rank: 1,
-        cell: |org, _| CellText::plain(&*org.visibility),
-        order: Some(|a, b| a.visibility.cmp(&b.visibility)),
+        cell: |org, _| CellText::plain(org.visibility()),
+        order: Some(|a, b| a.visibility().cmp(b.visibility())),
     },
     Column {
         title: "CREATED",
         width: 7,
         right: true,
         rank: 4,
-        cell: |org, clock| CellText::plain(clock.age(&org.created)),
-        order: Some(|a, b| words::seconds(&b.created).cmp(&words::seconds(&a.created))),
+        cell: |org, clock| CellText::plain(clock.age_from(org.created())),
+        order: Some(|a, b| b.created().cmp(&a.created())),
     },
     Column {
         title: "FULL NAME",
         width: 14,
         right: false,
         rank: 2,
-        cell: |org, _| CellText::plain(&*org.full_name),
-        order: Some(|a, b| a.full_name.cmp(&b.full_name)),
+        cell: |org, _| CellText::plain(org.full_name()),
+        order: Some(|a, b| a.full_name().cmp(b.full_name())),
     },
     Column {
         title: "DESCRIPTION",
         width: 16,
         right: false,
         rank: 3,
-        cell: |org, _| CellText::of(Role::Muted, &*org.description),
+        cell: |org, _| CellText::of(Role::Muted, org.description()),
         order: None,
     },
     Column {
@@ -64,15 +65,15 @@ static ORGANIZATION: [Column<Organization>; 6] = [
     },
 ];
 
-impl Haystack for Organization {
+impl Haystack for OrganizationSummary {
     fn text(&self) -> Cow<'_, str> {
-        format!("{} {} {} {}", self.name, self.visibility, self.full_name, self.description).into()
+        format!("{} {} {} {}", self.name(), self.visibility(), self.full_name(), self.description()).into()
     }
 
     fn column(&self, name: &str) -> Option<String> {
         match name {
-            "name" => Some(self.name.clone()),
-            "visibility" => Some(self.visibility.clone()),
+            "name" => Some(self.name().to_owned()),
+            "visibility" => Some(self.visibility().to_owned()),
             _ => None,
         }
     }
@@ -80,13 +81,13 @@ impl Haystack for Organization {
     fn number(&self, name: &str) -> Option<i64> {
         match name {
             "id" => Some(self.id),
-            "age" => words::seconds_since(&self.created, crate::clock::now()),
+            "age" => words::seconds_from(self.created(), crate::clock::now()),
             _ => None,
         }
     }
 }
 
-impl Row for Organization {
+impl Row for OrganizationSummary {
     type Id = i64;
 
     const LIST: &'static str = "organizations";

@@ -28,7 +28,7 @@ impl Organizations {
     pub(super) fn find_target(&mut self, all: bool, env: &mut Env) {
         let Some(target) = self.target.clone() else { return };
         let rows = self.rows.list.rows();
-        let Some(id) = rows.iter().find(|org| org.name.eq_ignore_ascii_case(&target.org)).map(|org| org.id) else {
+        let Some(id) = rows.iter().find(|org| org.name().eq_ignore_ascii_case(&target.org)).map(|org| org.id) else {
             if all {
                 self.target = None;
                 env.warn(format!("you see no organization {}", target.org));
@@ -81,8 +81,8 @@ impl Organizations {
 
     /// Returns a loaded organization, for a command that changes it.
     pub(crate) fn organization_named(&self, name: &str) -> Result<OrganizationKey, String> {
-        let org = self.rows.list.rows().iter().find(|org| org.name.eq_ignore_ascii_case(name));
-        org.map(|org| OrganizationKey { id: org.id, name: org.name.clone() })
+        let org = self.rows.list.rows().iter().find(|org| org.name().eq_ignore_ascii_case(name));
+        org.map(|org| OrganizationKey { id: org.id, name: org.name().to_owned() })
             .ok_or_else(|| format!("the organization {name} is not loaded; `org list` shows all that you may see"))
     }
 

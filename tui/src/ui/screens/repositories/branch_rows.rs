@@ -32,7 +32,7 @@ static BRANCH: [Column<BranchRow>; 5] = [
         width: 7,
         right: false,
         rank: 4,
-        cell: |b, _| CellText::of(Role::Ok, if b.is_default { "default" } else { "" }),
+        cell: |b, _| CellText::plain(if b.is_default { "default" } else { "" }),
         order: Some(|a, b| b.is_default.cmp(&a.is_default)),
     },
     Column {

@@ -6,10 +6,7 @@
 
 use std::time::Duration;
 
-use farrier_common::{
-    api::Hook,
-    client::{HookOwner, RepositoryPath},
-};
+use farrier_common::client::{HookOwner, RepositoryPath};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
@@ -21,6 +18,7 @@ use super::{
     tab::RepositoryTab,
 };
 use crate::ui::{
+    hook::HookSummary,
     keymap::Action,
     list::{self, Feed, List, ListView, Row, TableOptions, feed::Load},
     net::{Answer, Page, Problem, Request},
@@ -38,7 +36,7 @@ pub(crate) struct Detail {
     default_branch: String,
     pub(super) content: RepositoryContent,
     pub(in crate::ui::screens) branches: Feed<BranchRow>,
-    hooks: Feed<Hook>,
+    hooks: Feed<HookSummary>,
     artifacts: Feed<ArtifactRow>,
     pub(super) management: RepositoryManagement,
     pub(super) counts: Counts,
@@ -292,8 +290,8 @@ impl Detail {
                 let items = page.items.iter().map(tip).collect();
                 self.branches.take(Page { items, total: page.total, last: page.last }, world);
             }
-            (Request::Hooks(_), Ok(Answer::Hooks(all))) if self.hooks.awaits(request) => {
-                self.hooks.take(Page { items: all.clone(), total: None, last: true }, world);
+            (Request::Hooks(_), Ok(Answer::Hooks(page))) if self.hooks.awaits(request) => {
+                self.hooks.take(page.clone(), world);
             }
             (Request::ArtifactsOf(_), Ok(Answer::ArtifactsOf(page))) if self.artifacts.awaits(request) => {
                 let items = page.items.iter().map(ArtifactRow::from).collect();

@@ -385,7 +385,7 @@ impl Screen for Repositories {
             }
             return;
         }
-        let (left, right) = panes::side_by_side(area, 57, world, buf);
+        let (left, right) = panes::side_by_side_focused(area, 57, self.in_detail, world, buf);
         list::draw(&self.repos, options, world, left, buf);
         repo_pane::draw(self, self.in_detail, world, right, buf);
     }

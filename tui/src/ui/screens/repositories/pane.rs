@@ -8,7 +8,7 @@ use crate::ui::screens::panes;
 use crate::{
     output::human_bytes,
     ui::{
-        net::RepositoryCounts,
+        net::{CommitSummary, RepositoryCounts},
         repo::RepositorySummary,
         view::{self, LinePart, Role, fit_left, pad, parts, rule, text, width, wrapped},
         words,
@@ -75,6 +75,8 @@ const MIGRATING_FROM: u16 = 12;
 const COUNT_FROM: u16 = 60;
 /// Height from which the clone URL is shown below the branches.
 const ADDRESS_FROM: u16 = 10;
+/// Height from which the last commits are shown: the heading and three of them.
+const COMMITS_FROM: u16 = 4;
 /// Width of the names of details, in cells.
 const NAME: u16 = 10;
 
@@ -109,7 +111,9 @@ fn overview(repo: &RepositorySummary, screen: &Repositories, world: &World, area
     } else if repo.is_empty() {
         first_push(repo, rest, buf);
     } else {
-        newest_branches(screen.detail.counts.of(repo), world, rest, buf);
+        let facts = screen.detail.counts.of(repo);
+        let used = newest_branches(facts, world, rest, buf);
+        last_commits(repo, facts, world, view::below(rest, used + 1), buf);
     }
 }
 
@@ -152,11 +156,14 @@ fn details(
     let rights: Vec<&str> = rights.into_iter().filter_map(|(may, word)| may.then_some(word)).collect();
     say("access", rights.join(", "), "");
     say("state", repo_rows::state(repo).to_owned(), "");
+    if !repo.is_empty() {
+        say("archive", "zip, tar.gz, bundle, or everything".to_owned(), "a");
+    }
     lines
 }
 
-/// Draws the branches that changed last, and the commands that fetch them.
-fn newest_branches(facts: Option<&RepositoryCounts>, world: &World, area: Rect, buf: &mut Buffer) {
+/// Draws the branches that changed last. Returns the number of rows.
+fn newest_branches(facts: Option<&RepositoryCounts>, world: &World, area: Rect, buf: &mut Buffer) -> u16 {
     let mut lines: Vec<(Role, String)> = Vec::new();
     for branch in facts.map(|facts| facts.newest.as_slice()).unwrap_or_default() {
         let commit = &branch.commit;
@@ -170,8 +177,30 @@ fn newest_branches(facts: Option<&RepositoryCounts>, world: &World, area: Rect, 
         rule(buf, row(y), "Recently updated branches");
         y += 1;
     }
-    lines.push((Role::Muted, "a   archive: zip, tar.gz, bundle, or everything".to_owned()));
+    let used = y - area.y + u16::try_from(lines.len()).unwrap_or(u16::MAX);
     view::lines(buf, Rect { y, height: area.bottom().saturating_sub(y), ..area }, lines);
+    used
+}
+
+/// Draws as many of the last commits as there is room for, in the order and form of the tab Commits.
+fn last_commits(
+    repo: &RepositorySummary,
+    facts: Option<&RepositoryCounts>,
+    world: &World,
+    area: Rect,
+    buf: &mut Buffer,
+) {
+    let commits = facts.map(|facts| facts.commits.as_slice()).unwrap_or_default();
+    if commits.is_empty() || area.height < COMMITS_FROM {
+        return;
+    }
+    rule(buf, Rect { height: 1, ..area }, &format!("Last commits of {}", repo.default_branch()));
+    let line = |commit: &CommitSummary| {
+        let (age, sha) =
+            (world.clock.since(words::seconds(&commit.committed_at)), commit.sha.get(..7).unwrap_or_default());
+        (Role::Text, format!("{age:>4}  {sha}  {}  {}", pad(&commit.author, 12), commit.title))
+    };
+    view::lines(buf, view::below(area, 1), commits.iter().map(line));
 }
 
 /// Returns the commands that push the first commit.

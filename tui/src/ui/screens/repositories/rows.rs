@@ -88,7 +88,7 @@ static REPOSITORY: [Column<RepositorySummary>; 9] = [
         cell: |r, _| {
             let state = state(r);
             let role = match state {
-                "ok" => Role::Ok,
+                "ok" => Role::Text,
                 "FAILED" => Role::Error,
                 "migrating" => Role::Warn,
                 _ => Role::Muted,

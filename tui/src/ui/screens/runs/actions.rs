@@ -1,7 +1,5 @@
 //! Actions on runs, jobs and artifacts, with their confirmations.
 
-use farrier_common::api::FoundRun;
-
 use super::{RunTab, Runs, part_rows::RunPart, rows};
 use crate::{
     config::TYPED_ABOVE,
@@ -11,6 +9,7 @@ use crate::{
         layer::{Confirm, Layer, TextView},
         list::ListView as _,
         net::{Batch, Request},
+        runs::ListedRun,
         screens::Screen as _,
         words,
         world::{Cmd, Env, World},
@@ -26,13 +25,13 @@ const EFFECT: &str = "Running jobs end as cancelled. Their tokens stop working; 
 
 impl Runs {
     /// Returns the runs that actions apply to.
-    fn targets(&self) -> Vec<&FoundRun> {
+    fn targets(&self) -> Vec<&ListedRun> {
         if self.in_parts { self.rows.list.current().into_iter().collect() } else { self.rows.list.targets() }
     }
 
     /// Returns the runs that actions apply to and that have not ended.
-    fn live(&self) -> Vec<&FoundRun> {
-        self.targets().into_iter().filter(|run| rows::is_running(run)).collect()
+    fn live(&self) -> Vec<&ListedRun> {
+        self.targets().into_iter().filter(|run| run.is_running()).collect()
     }
 
     /// Returns why an action is not available now.
@@ -79,7 +78,7 @@ impl Runs {
     /// Returns the confirmation before runs are cancelled. `skipped`: runs that are left out, and why.
     fn question(&self, ids: &[i64], skipped: Vec<String>, world: &World) -> Layer {
         let name = |id: i64| match self.rows.list.rows().iter().find(|run| run.id == id) {
-            Some(run) => format!("run {id} of {}   {}", run.repository, run.display_title).trim_end().to_owned(),
+            Some(run) => format!("run {id} of {}   {}", run.repository(), run.title()).trim_end().to_owned(),
             None => format!("run {id}"),
         };
         let mut lines: Vec<String> = ids.iter().take(NAMED_MAX).map(|id| name(*id)).collect();
@@ -124,7 +123,7 @@ impl Runs {
     pub(super) fn copy(&self, env: &mut Env) {
         let targets = self.targets();
         let json: Vec<String> =
-            targets.iter().map(|run| serde_json::to_string_pretty(run).unwrap_or_default()).collect();
+            targets.iter().map(|run| serde_json::to_string_pretty(&run.run()).unwrap_or_default()).collect();
         env.push(Cmd::Copy(json.join("\n"), words::count(i64::try_from(targets.len()).unwrap_or(0)) + " as JSON"));
     }
 

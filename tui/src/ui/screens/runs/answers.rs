@@ -5,6 +5,7 @@ use crate::ui::{
     bulk,
     list::ListView as _,
     net::{Answer, Batch, Page, Problem, Request},
+    runs::ListedRun,
     screens::Screen as _,
     world::Env,
 };
@@ -41,7 +42,7 @@ impl Runs {
             }
             (Request::RunArtifacts(id), Ok(Answer::RunArtifacts(found, more))) if self.parts.awaits(request) => {
                 let run = self.rows.list.rows().iter().find(|run| run.id == *id);
-                let items = part_rows::of(run.map(|run| run.jobs.as_slice()).unwrap_or_default(), found.clone());
+                let items = part_rows::of(run.map(ListedRun::jobs).unwrap_or_default(), found.clone());
                 self.parts_cut = *more;
                 self.parts.take(Page { items, total: None, last: true }, env.world);
             }

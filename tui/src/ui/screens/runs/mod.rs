@@ -9,7 +9,7 @@ mod rows;
 
 use std::time::Duration;
 
-use farrier_common::{api::FoundRun, client::RepositoryPath};
+use farrier_common::client::RepositoryPath;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use self::part_rows::RunPart;
@@ -18,6 +18,7 @@ use crate::ui::{
     keymap::{Action, Object, Scope},
     list::{self, Feed, List, ListView, TableOptions},
     net::{Answer, Problem, Request},
+    runs::ListedRun,
     view::{self, Role, below, fit_left, rule, wrapped},
     words,
     world::{Env, World},
@@ -91,7 +92,7 @@ pub(crate) struct Runs {
     /// The repository that the list is limited to.
     of: Option<RepositoryPath>,
     tab: RunTab,
-    pub(super) rows: Feed<FoundRun>,
+    pub(super) rows: Feed<ListedRun>,
     /// Maximum number of runs to load.
     row_limit: usize,
     /// Whether older runs exist that are not loaded.
@@ -182,7 +183,7 @@ impl Runs {
             return;
         }
         if !is_loaded {
-            let jobs = part_rows::of(&run.jobs, Vec::new());
+            let jobs = part_rows::of(run.jobs(), Vec::new());
             self.forget_parts(env);
             self.parts.list.replace(jobs);
             self.parts_of = Some(id);
@@ -306,8 +307,8 @@ impl Screen for Runs {
 
     fn related(&self) -> Vec<Related> {
         let Some(run) = self.rows.list.current() else { return Vec::new() };
-        let mut all = vec![Related::repository(&run.repository), Related::artifacts_of_run(run.id)];
-        all.extend(Related::runs_of(&run.head_sha));
+        let mut all = vec![Related::repository(run.repository()), Related::artifacts_of_run(run.id)];
+        all.extend(Related::runs_of(run.sha()));
         all.push(Related::audit_of("run", &run.id.to_string()));
         all
     }
@@ -348,7 +349,7 @@ impl Screen for Runs {
         };
         let options = TableOptions { what: "workflow runs", empty, focused: !self.in_parts };
         if world.split() {
-            let (left, right) = panes::side_by_side(area, RUNS_SHARE, world, buf);
+            let (left, right) = panes::side_by_side_focused(area, RUNS_SHARE, self.in_parts, world, buf);
             list::draw(&self.rows, options, world, left, buf);
             self.draw_run(world, right, buf);
         } else if self.in_parts {

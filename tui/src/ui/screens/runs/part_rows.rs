@@ -32,12 +32,12 @@ pub(super) enum RunPartId {
 }
 
 /// Returns the rows of a run: each job with its artifacts, then the artifacts of other jobs.
-pub(super) fn of(jobs: &[FoundJob], artifacts: Vec<FoundArtifact>) -> Vec<RunPart> {
+pub(super) fn of(jobs: Vec<FoundJob>, artifacts: Vec<FoundArtifact>) -> Vec<RunPart> {
     let mut left = artifacts;
     let mut rows = Vec::with_capacity(jobs.len() + left.len());
     for job in jobs {
         let (own, others): (Vec<_>, Vec<_>) = left.into_iter().partition(|one| one.job.id == job.id);
-        rows.push(RunPart::Job(job.clone()));
+        rows.push(RunPart::Job(job));
         rows.extend(own.into_iter().map(RunPart::artifact_row));
         left = others;
     }
@@ -67,7 +67,7 @@ fn artifact_state(artifact: &FoundArtifact) -> CellText {
     match artifact.state.as_str() {
         "uploading" => CellText::of(Role::Warn, "uploading"),
         _ if artifact.expired => CellText::of(Role::Muted, "expired"),
-        _ => CellText::of(Role::Ok, "ready"),
+        _ => CellText::plain("ready"),
     }
 }
 
@@ -179,7 +179,7 @@ mod tests {
         };
         let artifacts =
             vec![artifact(9, 5, "test.xml"), artifact(8, 4, "a.zip"), artifact(7, 3, "lost"), artifact(6, 4, "b")];
-        let rows = of(&[job(4, "build"), job(5, "test")], artifacts);
+        let rows = of(vec![job(4, "build"), job(5, "test")], artifacts);
         let names: Vec<String> = rows.iter().map(RunPart::name).collect();
         assert_eq!(names, ["job build", "a.zip", "b", "job test", "test.xml", "lost"]);
         let ids: std::collections::HashSet<RunPartId> = rows.iter().map(Row::id).collect();

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use farrier_common::api::{FoundJob, FoundRun};
+use farrier_common::api::FoundJob;
 
 use crate::ui::{
     list::{CellText, Column, FilterColumn, Haystack, Row},
-    runs::Outcome,
+    runs::{ListedRun, Outcome},
     screens::artifacts::rows::outcome,
     times::Clock,
     view::Role,
@@ -16,47 +16,42 @@ use crate::ui::{
 /// Digits of an abbreviated commit.
 const COMMIT: usize = 7;
 
-pub(super) fn is_running(run: &FoundRun) -> bool {
-    Outcome::of(&run.status, &run.conclusion) == Outcome::Running
-}
-
-fn state(run: &FoundRun) -> CellText {
-    outcome(Outcome::of(&run.status, &run.conclusion))
+fn state(run: &ListedRun) -> CellText {
+    outcome(run.outcome())
 }
 
 /// Formats how long something took, or how long it has been running. `None` if it has no beginning.
-fn duration(started_at: &str, completed_at: &str, clock: &Clock) -> Option<String> {
-    let (began, ended) = (words::seconds(started_at), words::seconds(completed_at));
+fn duration(began: i64, ended: i64, clock: &Clock) -> Option<String> {
     let end = if ended > 0 { ended } else { clock.now.as_second() };
     (began > 0).then(|| if end > began { words::span(end - began) } else { "0s".to_owned() })
 }
 
 /// Formats how long a job took, or how long it has been running; empty if it has not begun.
 pub(super) fn took(job: &FoundJob, clock: &Clock) -> String {
-    duration(&job.started_at, &job.completed_at, clock).unwrap_or_default()
+    duration(words::seconds(&job.started_at), words::seconds(&job.completed_at), clock).unwrap_or_default()
 }
 
-fn short_commit(run: &FoundRun) -> String {
-    run.head_sha.chars().take(COMMIT).collect()
+fn short_commit(run: &ListedRun) -> String {
+    run.sha().chars().take(COMMIT).collect()
 }
 
 /// Formats a time in full; empty for no time.
-fn stamp(text: &str, clock: &Clock) -> String {
-    if words::seconds(text) > 0 { clock.stamp(text) } else { String::new() }
+fn stamp(then: i64, clock: &Clock) -> String {
+    if then > 0 { clock.stamp_of(then) } else { String::new() }
 }
 
 /// Returns the fields of a run, the important ones first. Fields without a value are left out.
-pub(super) fn facts(run: &FoundRun, clock: &Clock) -> Vec<(Role, String)> {
-    let took = duration(&run.started_at, &run.completed_at, clock).unwrap_or_default();
+pub(super) fn facts(run: &ListedRun, clock: &Clock) -> Vec<(Role, String)> {
+    let took = duration(run.began(), run.ended(), clock).unwrap_or_default();
     let fields = [
         ("state", format!("{}  {took}", state(run).text).trim_end().to_owned()),
-        ("workflow", run.display_title.clone()),
-        ("branch", format!("{}  {}", run.head_branch, run.head_sha).trim().to_owned()),
-        ("started", stamp(&run.started_at, clock)),
-        ("completed", stamp(&run.completed_at, clock)),
+        ("workflow", run.title().to_owned()),
+        ("branch", format!("{}  {}", run.branch(), run.sha()).trim().to_owned()),
+        ("started", stamp(run.began(), clock)),
+        ("completed", stamp(run.ended(), clock)),
     ];
     let fields = fields.into_iter().filter(|(_, value)| !value.is_empty());
-    let title = (Role::Title, format!("run {}  {}", run.id, run.repository));
+    let title = (Role::Title, format!("run {}  {}", run.id, run.repository()));
     std::iter::once(title).chain(fields.map(|(name, value)| (Role::Text, format!("{name:<10} {value}")))).collect()
 }
 
@@ -66,15 +61,15 @@ pub(super) fn job_facts(job: &FoundJob, clock: &Clock) -> String {
         ("ID", job.id.to_string()),
         ("name", job.name.clone()),
         ("state", outcome(Outcome::of(&job.status, &job.conclusion)).text),
-        ("started", stamp(&job.started_at, clock)),
-        ("completed", stamp(&job.completed_at, clock)),
+        ("started", stamp(words::seconds(&job.started_at), clock)),
+        ("completed", stamp(words::seconds(&job.completed_at), clock)),
         ("took", took(job, clock)),
     ];
     let fields = fields.into_iter().filter(|(_, value)| !value.is_empty());
     fields.map(|(name, value)| format!("{name:<10} {value}")).collect::<Vec<_>>().join("\n")
 }
 
-static COLUMNS: [Column<FoundRun>; 9] = [
+static COLUMNS: [Column<ListedRun>; 9] = [
     Column {
         title: "RUN",
         width: 6,
@@ -89,7 +84,7 @@ static COLUMNS: [Column<FoundRun>; 9] = [
         width: 14,
         right: false,
         rank: 0,
-        cell: |run, _| CellText::plain(&*run.repository),
+        cell: |run, _| CellText::plain(run.repository()),
         order: None,
     },
     Column {
@@ -97,7 +92,7 @@ static COLUMNS: [Column<FoundRun>; 9] = [
         width: 10,
         right: false,
         rank: 1,
-        cell: |run, _| CellText::plain(&*run.display_title),
+        cell: |run, _| CellText::plain(run.title()),
         order: None,
     },
     Column {
@@ -105,7 +100,7 @@ static COLUMNS: [Column<FoundRun>; 9] = [
         width: 10,
         right: false,
         rank: 2,
-        cell: |run, _| CellText::plain(&*run.head_branch),
+        cell: |run, _| CellText::plain(run.branch()),
         order: None,
     },
     Column {
@@ -121,7 +116,7 @@ static COLUMNS: [Column<FoundRun>; 9] = [
         width: 4,
         right: true,
         rank: 3,
-        cell: |run, _| CellText::plain(run.jobs.len().to_string()),
+        cell: |run, _| CellText::plain(run.job_names().len().to_string()),
         order: None,
     },
     Column {
@@ -129,7 +124,7 @@ static COLUMNS: [Column<FoundRun>; 9] = [
         width: 5,
         right: true,
         rank: 3,
-        cell: |run, clock| CellText::plain(duration(&run.started_at, &run.completed_at, clock).unwrap_or_default()),
+        cell: |run, clock| CellText::plain(duration(run.began(), run.ended(), clock).unwrap_or_default()),
         order: None,
     },
     Column {
@@ -137,25 +132,25 @@ static COLUMNS: [Column<FoundRun>; 9] = [
         width: 5,
         right: true,
         rank: 1,
-        cell: |run, clock| CellText::plain(clock.age(&run.started_at)),
+        cell: |run, clock| CellText::plain(clock.age_from(run.began())),
         order: None,
     },
 ];
 
-impl Haystack for FoundRun {
+impl Haystack for ListedRun {
     fn text(&self) -> Cow<'_, str> {
-        let Self { repository, display_title, head_branch, head_sha, .. } = self;
-        format!("run {} {repository} {display_title} {head_branch} {head_sha}", self.id).into()
+        let (repository, title, branch, sha) = (self.repository(), self.title(), self.branch(), self.sha());
+        format!("run {} {repository} {title} {branch} {sha}", self.id).into()
     }
 
     fn column(&self, name: &str) -> Option<String> {
         match name {
-            "repo" => Some(self.repository.clone()),
-            "workflow" => Some(self.display_title.clone()),
-            "branch" => Some(self.head_branch.clone()),
-            "commit" => Some(self.head_sha.clone()),
+            "repo" => Some(self.repository().to_owned()),
+            "workflow" => Some(self.title().to_owned()),
+            "branch" => Some(self.branch().to_owned()),
+            "commit" => Some(self.sha().to_owned()),
             "state" => Some(state(self).text),
-            "job" => Some(self.jobs.iter().map(|job| &*job.name).collect::<Vec<_>>().join(" ")),
+            "job" => Some(self.job_names().collect::<Vec<_>>().join(" ")),
             _ => None,
         }
     }
@@ -163,13 +158,13 @@ impl Haystack for FoundRun {
     fn number(&self, name: &str) -> Option<i64> {
         match name {
             "id" => Some(self.id),
-            "age" => words::seconds_since(&self.started_at, crate::clock::now()),
+            "age" => words::seconds_from(self.began(), crate::clock::now()),
             _ => None,
         }
     }
 }
 
-impl Row for FoundRun {
+impl Row for ListedRun {
     type Id = i64;
 
     const LIST: &'static str = "workflow_runs";
@@ -190,7 +185,7 @@ impl Row for FoundRun {
     }
 
     fn is_problem(&self) -> bool {
-        self.conclusion == "failure"
+        self.has_failed()
     }
 
     fn flexible() -> usize {

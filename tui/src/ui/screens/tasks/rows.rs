@@ -22,7 +22,7 @@ pub(super) const LFS_COLLECTION: &str = "lfs_collection";
 fn state(task: &BackgroundTask) -> CellText {
     let role = match task.state.as_str() {
         "running" => Role::Warn,
-        "done" => Role::Ok,
+        "done" => Role::Text,
         "failed" => Role::Error,
         _ => Role::Muted,
     };

@@ -1,6 +1,6 @@
 //! Actions on users and tokens, with their confirmations.
 
-use farrier_common::api::{AccessToken, EditUser, User};
+use farrier_common::api::{AccessToken, EditUser};
 
 use super::{Users, audit_trail, form, token_rows};
 use crate::ui::{
@@ -8,6 +8,7 @@ use crate::ui::{
     keymap::Action,
     layer::{Confirm, Layer, Menu, TextView},
     net::{Batch, Request},
+    user::UserSummary,
     world::{Env, World},
 };
 
@@ -45,7 +46,7 @@ fn named(login: &str, world: &World) -> String {
 impl Users {
     /// Carries out an action that changes something or shows another screen. Returns whether the action was handled.
     pub(super) fn change(&self, action: Action, env: &mut Env) -> bool {
-        let login = self.selected_user().map(|user| user.login.clone());
+        let login = self.selected_user().map(|user| user.login().to_owned());
         // The rows can be those of a removed user until those of this one are requested.
         if self.in_part && self.part_of != login {
             return false;
@@ -62,7 +63,7 @@ impl Users {
             (Action::Revoke, Some(login)) => self.revoke(&login, env),
             (Action::AuditTrail, Some(login)) => env.push(audit_trail(&login)),
             (Action::Toggle, _) => {
-                let on = self.rows.list.targets().iter().all(|user| !user.active);
+                let on = self.rows.list.targets().iter().all(|user| !user.is_active());
                 self.switch(on, env);
             }
             (Action::TurnOn, _) => self.switch(true, env),
@@ -84,17 +85,17 @@ impl Users {
     /// Turns users on or off. A single user is turned on at once; everything else requires a confirmation.
     fn switch(&self, on: bool, env: &mut Env) {
         let targets = self.rows.list.targets();
-        let changed: Vec<&User> = targets.iter().copied().filter(|user| user.active != on).collect();
+        let changed: Vec<&UserSummary> = targets.iter().copied().filter(|user| user.is_active() != on).collect();
         let skipped = self.rows.list.hidden_note();
         match changed.as_slice() {
             [] => env.notify(format!("already {}", if on { "on" } else { "off" })),
-            [one] if on && skipped.is_none() => env.send(switched(&one.login, true)),
+            [one] if on && skipped.is_none() => env.send(switched(one.login(), true)),
             [one] if !on => {
-                let question = off_question(&one.login, skipped, env.world);
+                let question = off_question(one.login(), skipped, env.world);
                 env.open(question);
             }
             many => {
-                let items = many.iter().map(|user| (user.login.clone(), switched(&user.login, on))).collect();
+                let items = many.iter().map(|user| (user.login().to_owned(), switched(user.login(), on))).collect();
                 let (verb, doing, done) =
                     if on { ("Turn on", "turning on", "turned on") } else { ("Turn off", "turning off", "turned off") };
                 let effect =
@@ -108,11 +109,12 @@ impl Users {
         match self.rows.list.targets().as_slice() {
             [] => {}
             [one] => {
-                let question = delete_question(&one.login, self.rows.list.hidden_note(), env.world);
+                let question = delete_question(one.login(), self.rows.list.hidden_note(), env.world);
                 env.open(question);
             }
             many => {
-                let request = |user: &&User| (user.login.clone(), Request::DeleteUser(user.login.clone()));
+                let request =
+                    |user: &&UserSummary| (user.login().to_owned(), Request::DeleteUser(user.login().to_owned()));
                 let items = many.iter().map(request).collect();
                 let effect = "Their tokens and hooks are deleted. This cannot be undone.";
                 let bulk = BulkAction { verb: "Delete", effect, destroys: true, ..BulkAction::default() };
@@ -178,12 +180,13 @@ impl Users {
             vec![('n', "name", names), ('i', "ID", ids)]
         } else {
             let targets = self.rows.list.targets();
-            let each =
-                |text: &dyn Fn(&User) -> String| targets.iter().map(|user| text(user)).collect::<Vec<_>>().join("\n");
+            let each = |text: &dyn Fn(&UserSummary) -> String| {
+                targets.iter().map(|user| text(user)).collect::<Vec<_>>().join("\n")
+            };
             vec![
-                ('n', "name", each(&|user| user.login.clone())),
-                ('e', "email", each(&|user| user.email.clone())),
-                ('j', "JSON", each(&|user| serde_json::to_string(user).unwrap_or_default())),
+                ('n', "name", each(&|user| user.login().to_owned())),
+                ('e', "email", each(&|user| user.email().to_owned())),
+                ('j', "JSON", each(&|user| serde_json::to_string(&user.user()).unwrap_or_default())),
             ]
         };
         env.open(Layer::Menu(Menu::copies("Copy", texts)));

@@ -30,7 +30,7 @@ impl Users {
         match (request, result) {
             (Request::Users, Ok(Answer::Users(page))) if self.rows.awaits(request) => {
                 if let Some(gone) = self.rows.take(page.clone(), env.world) {
-                    env.notify(format!("User {} was removed", gone.login));
+                    env.notify(format!("User {} was removed", gone.login()));
                 }
                 self.request_part(false, env);
             }

@@ -10,7 +10,7 @@ mod token_rows;
 
 use std::time::Duration;
 
-use farrier_common::api::{AccessToken, User};
+use farrier_common::api::AccessToken;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 pub(super) use self::key_rows::KeyRow;
@@ -19,6 +19,7 @@ use crate::ui::{
     keymap::{Action, Object, Scope},
     list::{self, Feed, List, ListView, TableOptions},
     net::{Answer, KeyRequest, Problem, Request},
+    user::UserSummary,
     view::{Role, below, fit_left, text},
     world::{Cmd, Env, World},
 };
@@ -37,7 +38,7 @@ enum UserPart {
 
 #[derive(Debug)]
 pub(crate) struct Users {
-    pub(super) rows: Feed<User>,
+    pub(super) rows: Feed<UserSummary>,
     /// The tokens and the keys of `part_of`.
     pub(super) tokens: Feed<AccessToken>,
     keys: Feed<KeyRow>,
@@ -69,7 +70,7 @@ impl Users {
         self.rows.list.select(login);
     }
 
-    fn selected_user(&self) -> Option<&User> {
+    fn selected_user(&self) -> Option<&UserSummary> {
         self.rows.list.current()
     }
 
@@ -98,7 +99,9 @@ impl Users {
     /// Requests the tokens or keys of the user under the cursor if they are visible.
     fn request_part(&mut self, again: bool, env: &mut Env) {
         let is_visible = self.in_part || env.world.split();
-        let Some(login) = self.selected_user().map(|user| user.login.clone()).filter(|_| is_visible) else { return };
+        let Some(login) = self.selected_user().map(|user| user.login().to_owned()).filter(|_| is_visible) else {
+            return;
+        };
         let is_same = self.part_of.as_ref() == Some(&login);
         if (is_same && self.part_list().was_requested() && !again) || env.is_cursor_moving() {
             return;
@@ -132,7 +135,7 @@ impl Users {
     }
 
     fn draw_part(&self, world: &World, area: Rect, buf: &mut Buffer) {
-        let Some(login) = self.selected_user().map(|user| &user.login) else { return };
+        let Some(login) = self.selected_user().map(UserSummary::login) else { return };
         let (what, other) = match self.part {
             UserPart::Tokens => ("tokens", "] keys"),
             UserPart::Keys => ("keys", "] tokens"),
@@ -143,7 +146,7 @@ impl Users {
         world.tabs.add(place, usize::from(self.part == UserPart::Tokens));
         let room = area.width.saturating_sub(used + 1);
         text(buf, Rect { width: room, ..area }, &format!(" {what} of {login}"), Role::Title);
-        if self.part_of.as_ref() != Some(login) {
+        if self.part_of.as_deref() != Some(login) {
             return;
         }
         let empty: &[&str] = match self.part {
@@ -230,13 +233,13 @@ impl Screen for Users {
         } else if self.in_tokens() {
             self.tokens.list.subject(|token| format!("token {}", token.name), "tokens")
         } else {
-            self.rows.list.subject(|user| user.login.clone(), "users")
+            self.rows.list.subject(|user| user.login().to_owned(), "users")
         }
     }
 
     fn related(&self) -> Vec<Related> {
         let Some(user) = self.selected_user() else { return Vec::new() };
-        vec![Related::audit_by(&user.login), Related::audit_of("user", &user.login)]
+        vec![Related::audit_by(user.login()), Related::audit_of("user", user.login())]
     }
 
     fn selection(&self) -> Option<Selection> {
@@ -254,7 +257,7 @@ impl Screen for Users {
         let empty: &[&str] = &["No users."];
         let options = TableOptions { what: "users", empty, focused: !self.in_part };
         if world.split() {
-            let (left, right) = panes::side_by_side(area, USERS_SHARE, world, buf);
+            let (left, right) = panes::side_by_side_focused(area, USERS_SHARE, self.in_part, world, buf);
             list::draw(&self.rows, options, world, left, buf);
             self.draw_part(world, right, buf);
         } else if self.in_part {

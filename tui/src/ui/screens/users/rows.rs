@@ -2,37 +2,36 @@
 
 use std::borrow::Cow;
 
-use farrier_common::api::User;
-
 use crate::ui::{
     list::{CellText, Column, FilterColumn, Haystack, Row},
+    user::UserSummary,
     view::Role,
     words,
 };
 
 /// Returns the state of a user, without color while it is usual.
-fn state(user: &User) -> CellText {
-    if !user.active {
+fn state(user: &UserSummary) -> CellText {
+    if !user.is_active() {
         return CellText::of(Role::Warn, "off");
     }
-    if user.prohibit_login {
+    if user.cannot_sign_in() {
         return CellText::of(Role::Warn, "no sign-in");
     }
-    match (user.is_admin, user.restricted) {
+    match (user.is_admin(), user.is_restricted()) {
         (true, _) => CellText::of(Role::Accent, "admin"),
         (_, true) => CellText::plain("restricted"),
         _ => CellText::plain("on"),
     }
 }
 
-static COLUMNS: [Column<User>; 7] = [
+static COLUMNS: [Column<UserSummary>; 7] = [
     Column {
         title: "NAME",
         width: 12,
         right: false,
         rank: 0,
-        cell: |user, _| CellText::plain(&*user.login),
-        order: Some(|a, b| a.login.cmp(&b.login)),
+        cell: |user, _| CellText::plain(user.login()),
+        order: Some(|a, b| a.login().cmp(b.login())),
     },
     Column { title: "STATE", width: 10, right: false, rank: 0, cell: |user, _| state(user), order: None },
     Column {
@@ -40,32 +39,32 @@ static COLUMNS: [Column<User>; 7] = [
         width: 9,
         right: true,
         rank: 1,
-        cell: |user, clock| CellText::plain(clock.age(&user.last_login)),
-        order: Some(|a, b| words::seconds(&b.last_login).cmp(&words::seconds(&a.last_login))),
+        cell: |user, clock| CellText::plain(clock.age_from(user.last_login())),
+        order: Some(|a, b| b.last_login().cmp(&a.last_login())),
     },
     Column {
         title: "CREATED",
         width: 7,
         right: true,
         rank: 3,
-        cell: |user, clock| CellText::plain(clock.age(&user.created)),
-        order: Some(|a, b| words::seconds(&b.created).cmp(&words::seconds(&a.created))),
+        cell: |user, clock| CellText::plain(clock.age_from(user.created())),
+        order: Some(|a, b| b.created().cmp(&a.created())),
     },
     Column {
         title: "FULL NAME",
         width: 14,
         right: false,
         rank: 4,
-        cell: |user, _| CellText::plain(&*user.full_name),
-        order: Some(|a, b| a.full_name.cmp(&b.full_name)),
+        cell: |user, _| CellText::plain(user.full_name()),
+        order: Some(|a, b| a.full_name().cmp(b.full_name())),
     },
     Column {
         title: "EMAIL",
         width: 16,
         right: false,
         rank: 2,
-        cell: |user, _| CellText::plain(&*user.email),
-        order: Some(|a, b| a.email.cmp(&b.email)),
+        cell: |user, _| CellText::plain(user.email()),
+        order: Some(|a, b| a.email().cmp(b.email())),
     },
     Column {
         title: "ID",
@@ -77,16 +76,16 @@ static COLUMNS: [Column<User>; 7] = [
     },
 ];
 
-impl Haystack for User {
+impl Haystack for UserSummary {
     fn text(&self) -> Cow<'_, str> {
-        format!("{} {} {} {}", self.login, self.full_name, self.email, state(self).text).into()
+        format!("{} {} {} {}", self.login(), self.full_name(), self.email(), state(self).text).into()
     }
 
     fn column(&self, name: &str) -> Option<String> {
         match name {
-            "name" => Some(self.login.clone()),
+            "name" => Some(self.login().to_owned()),
             "state" => Some(state(self).text),
-            "email" => Some(self.email.clone()),
+            "email" => Some(self.email().to_owned()),
             _ => None,
         }
     }
@@ -94,14 +93,14 @@ impl Haystack for User {
     fn number(&self, name: &str) -> Option<i64> {
         match name {
             "id" => Some(self.id),
-            "age" => words::seconds_since(&self.created, crate::clock::now()),
-            "signed" => words::seconds_since(&self.last_login, crate::clock::now()),
+            "age" => words::seconds_from(self.created(), crate::clock::now()),
+            "signed" => words::seconds_from(self.last_login(), crate::clock::now()),
             _ => None,
         }
     }
 }
 
-impl Row for User {
+impl Row for UserSummary {
     type Id = String;
 
     const LIST: &'static str = "users";
@@ -116,11 +115,11 @@ impl Row for User {
     ];
 
     fn id(&self) -> String {
-        self.login.clone()
+        self.login().to_owned()
     }
 
     fn is_problem(&self) -> bool {
-        !self.active || self.prohibit_login
+        !self.is_active() || self.cannot_sign_in()
     }
 
     fn flexible() -> usize {

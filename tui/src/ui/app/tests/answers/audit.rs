@@ -4,7 +4,7 @@ use farrier_common::api::AuditEntry;
 use serde_json::json;
 
 use super::super::prelude::*;
-use crate::ui::net::Page;
+use crate::ui::{audit::AuditCompactor, net::Page};
 
 /// Five entries of different kinds, newest first.
 pub(in super::super) fn audit() -> Answer {
@@ -41,6 +41,12 @@ pub(in super::super) fn audit() -> Answer {
             "object": { "kind": "settings", "name": "configuration" },
         },
     ]);
-    let items: Vec<AuditEntry> = serde_json::from_value(entries).unwrap();
+    audit_of(serde_json::from_value(entries).unwrap())
+}
+
+/// Returns the response with these entries.
+pub(in super::super) fn audit_of(entries: Vec<AuditEntry>) -> Answer {
+    let mut compactor = AuditCompactor::default();
+    let items: Vec<_> = entries.into_iter().map(|entry| compactor.compact(entry)).collect();
     Answer::Audit(Page { total: i64::try_from(items.len()).ok(), items, last: true })
 }

@@ -3,7 +3,7 @@
 use farrier_common::api::{CacheUsage, FoundCacheEntry};
 
 use super::super::prelude::*;
-use crate::ui::net::Page;
+use crate::ui::{cache::CacheCompactor, net::Page};
 
 /// Four entries of two repositories, most recently used first.
 pub(in super::super) fn caches() -> Answer {
@@ -18,12 +18,14 @@ pub(in super::super) fn caches() -> Answer {
         size_in_bytes,
         hits,
     };
-    let items = vec![
+    let items = [
         entry(41, "infra/gateway", "refs/heads/main", "linux-cargo-5f2a", 3 << 30, 1_204, "11:55"),
         entry(44, "infra/gateway", "refs/heads/feature/very-long-name", "linux-cargo-77b0", 2 << 30, 2, "11:20"),
         entry(38, "web/site", "refs/heads/main", "npm-日本語", 180 << 20, 77, "09:00"),
         entry(43, "web/site", "refs/tags/v1", "sccache/4/d/7/4d7f", 900, 0, "08:00"),
     ];
+    let mut compactor = CacheCompactor::default();
+    let items = items.iter().map(|entry| compactor.compact(entry)).collect();
     Answer::Caches(Page { total: Some(4), items, last: true })
 }
 

@@ -5,8 +5,8 @@ use farrier_common::api::{ArtifactRun, RestorableArtifact, RestorableRepository}
 use super::super::prelude::*;
 use crate::ui::net::Page;
 
-fn page<T>(items: Vec<T>) -> Page<T> {
-    Page { total: i64::try_from(items.len()).ok(), items, last: true }
+fn page<T, S: From<T>>(items: Vec<T>) -> Page<S> {
+    Page { total: i64::try_from(items.len()).ok(), items: items.into_iter().map(S::from).collect(), last: true }
 }
 
 /// Three deleted repositories; the owner of the last one no longer exists.

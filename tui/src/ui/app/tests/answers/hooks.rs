@@ -3,9 +3,20 @@
 use farrier_common::api::{Delivery, DeliveryAttempt, DeliveryDetail, Hook, HookEvent};
 
 use super::super::prelude::*;
-use crate::ui::net::Page;
+use crate::ui::{delivery::DeliverySummary, hook::HookCompactor, net::Page};
+
+/// Returns a complete response with hooks.
+pub(in super::super) fn listed_hooks(hooks: Vec<Hook>) -> Answer {
+    let items = HookCompactor::default().compact_all(hooks);
+    Answer::Hooks(Page { items, total: None, last: true })
+}
 
 pub(in super::super) fn hooks() -> Answer {
+    listed_hooks(api_hooks())
+}
+
+/// Returns the same hooks as objects of the API.
+pub(in super::super) fn api_hooks() -> Vec<Hook> {
     let hook = |id: i64, scope: &str, url: &str, failures: i64| Hook {
         id,
         r#type: "farrier".into(),
@@ -22,12 +33,12 @@ pub(in super::super) fn hooks() -> Answer {
         updated_at: "2026-11-18T10:00:00Z".into(),
         ..Hook::default()
     };
-    Answer::Hooks(vec![
+    vec![
         hook(3, "system", "https://audit.lan/in", 0),
         hook(12, "system", "https://ci.example.net/hook", 22),
         hook(15, "system", "http://10.0.3.9:8080/", 0),
         hook(21, "default", "https://lint.lan/r", 0),
-    ])
+    ]
 }
 
 pub(in super::super) fn hook_events() -> Answer {
@@ -66,9 +77,20 @@ pub(in super::super) fn delivery(id: i64, state: &str, code: u32) -> Delivery {
     }
 }
 
+/// Returns a complete response with deliveries.
+pub(in super::super) fn listed_deliveries(deliveries: &[Delivery], total: Option<i64>) -> Answer {
+    let items = deliveries.iter().map(DeliverySummary::of).collect();
+    Answer::Deliveries(Page { items, total, last: true })
+}
+
+/// Returns the newest deliveries of a hook, as its pane requests them.
+pub(in super::super) fn last_deliveries(deliveries: &[Delivery]) -> Answer {
+    Answer::LastDeliveries(deliveries.iter().map(DeliverySummary::of).collect())
+}
+
 pub(in super::super) fn deliveries() -> Answer {
-    let items = vec![delivery(14, "pending", 0), delivery(13, "success", 200), delivery(12, "failed", 500)];
-    Answer::Deliveries(Page { total: Some(3), items, last: true })
+    let items = [delivery(14, "pending", 0), delivery(13, "success", 200), delivery(12, "failed", 500)];
+    listed_deliveries(&items, Some(3))
 }
 
 pub(in super::super) fn detail(of: Delivery) -> Answer {

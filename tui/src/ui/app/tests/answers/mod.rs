@@ -24,7 +24,7 @@ pub(super) use self::{
 };
 use super::prelude::*;
 use crate::ui::{
-    net::{Page, ProblemKind, RepositoryCounts},
+    net::{CommitSummary, Page, ProblemKind, RepositoryCounts},
     repo::RepositoryCompactor,
 };
 
@@ -160,6 +160,7 @@ pub(super) fn repository_counts() -> Answer {
             tip("main", "2026-11-21T10:00:00Z", "fix: retry on 502"),
             tip("release/2.4", "2026-11-19T10:00:00Z", "chore: bump"),
         ],
+        commits: (0..20).map(|number| CommitSummary::from(&commit(number))).collect(),
     }))
 }
 

@@ -3,7 +3,10 @@
 use farrier_common::api::{Organization, Team};
 
 use super::super::prelude::*;
-use crate::ui::net::{OrganizationKey, OrganizationMember, Page, TeamKey};
+use crate::ui::{
+    net::{OrganizationKey, OrganizationMember, Page, TeamKey},
+    organization::{OrganizationCompactor, OrganizationSummary},
+};
 
 fn page<T>(items: Vec<T>) -> Page<T> {
     Page { total: i64::try_from(items.len()).ok(), items, last: true }
@@ -22,9 +25,15 @@ pub(in super::super) fn organization(id: i64, name: &str, visibility: &str, full
     }
 }
 
+/// Returns the rows of a list.
+pub(in super::super) fn organization_rows(items: Vec<Organization>) -> Vec<OrganizationSummary> {
+    let mut compactor = OrganizationCompactor::default();
+    items.into_iter().map(|org| compactor.compact(org)).collect()
+}
+
 pub(in super::super) fn organizations() -> Answer {
     let items = vec![organization(7, "acme", "public", "Acme Works"), organization(9, "infra", "private", "")];
-    Answer::AllOrganizations(page(items))
+    Answer::AllOrganizations(page(organization_rows(items)))
 }
 
 /// The key of the first organization.

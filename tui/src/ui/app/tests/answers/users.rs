@@ -3,7 +3,7 @@
 use farrier_common::api::{AccessToken, GpgKey, GpgKeyEmail, PublicKey, User};
 
 use super::super::prelude::*;
-use crate::ui::net::Page;
+use crate::ui::{net::Page, user::UserCompactor};
 
 /// Four accounts: an administrator, two users, and a user who is turned off.
 pub(in super::super) fn users() -> Answer {
@@ -24,6 +24,8 @@ pub(in super::super) fn users() -> Answer {
         user(3, "ops-a", "Operations", "2026-11-01T09:30:00Z"),
         user(4, "tomas", "Tomás Ruiz", "0001-01-01T00:00:00Z"),
     ];
+    let mut compactor = UserCompactor::default();
+    let items = items.into_iter().map(|user| compactor.compact(user)).collect();
     Answer::Users(Page { total: Some(4), items, last: true })
 }
 

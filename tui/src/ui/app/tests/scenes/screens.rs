@@ -339,9 +339,8 @@ fn open_dashboard(screen: &mut TestScreen) {
         screen.answer(|request| matches!(request, Request::Events { .. }), Ok(Answer::Event(Box::new(event))));
     }
     let of_push = |state: &str| Delivery { event_id: Some(8), state: state.into(), ..Delivery::default() };
-    let items = vec![of_push("success"), of_push("success"), of_push("failed")];
-    let page = Page { items, total: None, last: true };
-    screen.answer(|request| matches!(request, Request::Deliveries { .. }), Ok(Answer::Deliveries(page)));
+    let items = [of_push("success"), of_push("success"), of_push("failed")];
+    screen.answer(|request| matches!(request, Request::Deliveries { .. }), Ok(listed_deliveries(&items, None)));
 }
 
 pub(super) const ARTIFACTS: &[Scene] = &[

@@ -31,7 +31,7 @@ pub(super) const STATES: &[Scene] = &[
     }),
     on("no-hooks", |screen| {
         screen.keys("3");
-        screen.answer(|request| matches!(request, Request::Hooks(_)), Ok(Answer::Hooks(Vec::new())));
+        screen.answer(|request| matches!(request, Request::Hooks(_)), Ok(listed_hooks(Vec::new())));
     }),
     on("no-deliveries", |screen| {
         screen.keys("4");

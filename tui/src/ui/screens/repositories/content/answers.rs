@@ -1,9 +1,9 @@
 //! Handles responses about the content of a repository.
 
-use super::{CommitRow, FileRow, RepositoryContent, TagRow, document, viewer::Viewer};
+use super::{FileRow, RepositoryContent, TagRow, document, viewer::Viewer};
 use crate::ui::{
     list::ListView as _,
-    net::{Answer, Directory, Page, Problem, Request},
+    net::{Answer, CommitSummary, Directory, Page, Problem, Request},
     world::Env,
 };
 
@@ -20,7 +20,7 @@ impl RepositoryContent {
                 self.take_directory(found, env);
             }
             (Request::Commits { .. }, Ok(Answer::Commits(page))) if self.commits.awaits(request) => {
-                let items = page.items.iter().map(CommitRow::from).collect();
+                let items = page.items.iter().map(CommitSummary::from).collect();
                 self.commits.take(Page { items, total: page.total, last: page.last }, env.world);
             }
             (Request::Tags(_), Ok(Answer::Tags(page))) if self.tags.awaits(request) => {

@@ -2,37 +2,14 @@
 
 use std::borrow::Cow;
 
-use farrier_common::api::Commit;
-
 use crate::ui::{
     list::{CellText, Column, FilterColumn, Haystack, Row},
+    net::CommitSummary,
     view::Role,
     words,
 };
 
-/// The data of a commit that a list shows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::ui::screens) struct CommitRow {
-    pub(super) sha: String,
-    /// First line of the message.
-    pub(super) title: String,
-    author: String,
-    /// When it was committed.
-    committed_at: String,
-}
-
-impl From<&Commit> for CommitRow {
-    fn from(commit: &Commit) -> Self {
-        Self {
-            sha: commit.sha.clone(),
-            title: words::title(&commit.commit.message),
-            author: commit.commit.author.name.clone(),
-            committed_at: commit.created.clone(),
-        }
-    }
-}
-
-static COLUMNS: [Column<CommitRow>; 4] = [
+static COLUMNS: [Column<CommitSummary>; 4] = [
     Column {
         title: "COMMIT",
         width: 7,
@@ -53,7 +30,7 @@ static COLUMNS: [Column<CommitRow>; 4] = [
     },
 ];
 
-impl Haystack for CommitRow {
+impl Haystack for CommitSummary {
     fn text(&self) -> Cow<'_, str> {
         (&self.title).into()
     }
@@ -71,7 +48,7 @@ impl Haystack for CommitRow {
     }
 }
 
-impl Row for CommitRow {
+impl Row for CommitSummary {
     type Id = String;
 
     const LIST: &'static str = "commits";

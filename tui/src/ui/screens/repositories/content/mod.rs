@@ -15,11 +15,11 @@ use farrier_common::{api::Commit, client::RepositoryPath};
 
 use self::file_rows::FileKind;
 pub(super) use self::viewer::Viewer;
-pub(in crate::ui::screens) use self::{commit_rows::CommitRow, file_rows::FileRow, tag_rows::TagRow};
+pub(in crate::ui::screens) use self::{file_rows::FileRow, tag_rows::TagRow};
 use super::tab::RepositoryTab;
 use crate::ui::{
     list::{Feed, Filter, List, ListView as _},
-    net::Request,
+    net::{CommitSummary, Request},
     world::{Cmd, Env},
 };
 
@@ -33,7 +33,7 @@ const ROWS_MAX: usize = 16_000;
 #[derive(Debug)]
 pub(super) struct RepositoryContent {
     pub(super) files: Feed<FileRow>,
-    pub(super) commits: Feed<CommitRow>,
+    pub(super) commits: Feed<CommitSummary>,
     pub(super) tags: Feed<TagRow>,
     /// The chosen branch or tag and the revision that it stands for; `None` for the default branch.
     chosen: Option<(String, String)>,

@@ -49,7 +49,7 @@ impl MirrorRow {
     fn state(&self) -> CellText {
         match (self.is_failing, words::seconds(&self.ran_at) > 0) {
             (true, _) => CellText::of(Role::Error, "FAIL"),
-            (false, true) => CellText::of(Role::Ok, "ok"),
+            (false, true) => CellText::plain("ok"),
             (false, false) => CellText::of(Role::Muted, "never ran"),
         }
     }
