@@ -26,11 +26,12 @@ use std::{
 use super::{
     Git,
     fetch_cache::{request::Digest, state::FetchState},
+    packed_refs,
     ref_list::{LOOSE_BYTES, RefList},
 };
 
 /// Files whose changes end the use of what is kept. Those that do not exist may be created.
-const FILES: [&str; 6] = ["HEAD", "config", "packed-refs", "shallow", "objects/info/alternates", "objects/pack"];
+const FILES: [&str; 6] = ["HEAD", "config", packed_refs::FILE, "shallow", "objects/info/alternates", "objects/pack"];
 /// Maximum number of files and directories that are compared for each request. Of repositories with more directories
 /// below `refs`, nothing is kept.
 const PATHS_MAX: usize = 64;

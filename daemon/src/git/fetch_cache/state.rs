@@ -35,13 +35,13 @@ use sha2::{Digest as _, Sha256};
 
 use super::request::{Digest, FetchRequest};
 use crate::{
-    git::{Git, GitError, objects::NamedObjects, ref_list::PACKED_MAX_BYTES},
+    git::{Git, GitError, objects::NamedObjects, packed_refs, ref_list::PACKED_MAX_BYTES},
     tasks,
 };
 
 /// Files that are read as a whole, apart from refs. Read last: a ref that git packs meanwhile is then found twice, not
 /// missed.
-const FILES: [&str; 3] = ["HEAD", "config", "packed-refs"];
+const FILES: [&str; 3] = ["HEAD", "config", packed_refs::FILE];
 /// Files that show that objects are in another repository or missing. Answers of such repositories are not stored.
 const UNSUPPORTED: [&str; 2] = ["objects/info/alternates", "shallow"];
 /// Deepest nesting of directories below `refs`.
@@ -212,7 +212,7 @@ fn read(directory: &Path, generation: u64, removals: u64) -> io::Result<Option<F
     }
     // Each fetch reads it as a whole.
     let is_unsupported = |found: fs::Metadata| !found.is_file() || found.len() > PACKED_MAX_BYTES;
-    if existing(fs::metadata(directory.join("packed-refs")))?.is_some_and(is_unsupported) {
+    if existing(fs::metadata(directory.join(packed_refs::FILE)))?.is_some_and(is_unsupported) {
         return Ok(None);
     }
     let begin = |scope: u8| Sha256::new().chain_update([scope]).chain_update(removals.to_be_bytes());
@@ -227,7 +227,7 @@ fn read(directory: &Path, generation: u64, removals: u64) -> io::Result<Option<F
         add(&mut hashes.refs, &content);
         match file {
             "config" => [&mut hashes.objects, &mut hashes.tags].into_iter().for_each(|hash| add(hash, &content)),
-            "packed-refs" => packed_tags(&content).for_each(|line| add(&mut hashes.tags, line)),
+            packed_refs::FILE => packed_tags(&content).for_each(|line| add(&mut hashes.tags, line)),
             _ => {}
         }
     }

@@ -5,23 +5,17 @@ use super::{
     state::FetchState,
     *,
 };
-use crate::file_parts::{PART_MAX, SendsFiles, part_at};
+use crate::{
+    file_parts::{PART_MAX, SendsFiles, part_at},
+    git::tests::git_config,
+};
 
 const STATE: FetchState = FetchState { objects: [1; 32], tags: [1; 32], refs: [1; 32] };
 const SHAPE: Digest = [1; 32];
 
 fn cache(dir: &Path, max_bytes: u64, max_answer_bytes: u64) -> Arc<FetchCache> {
-    let config = config::GitConfig {
-        max_processes: 4,
-        max_archives: 2,
-        timeout: Duration::from_secs(20),
-        max_push_bytes: 1 << 20,
-        prune_after_days: 0,
-        cache_max_bytes: max_bytes,
-        cache_max_answer_bytes: max_answer_bytes,
-        bundle_min_bytes: 0,
-        bundle_max_bytes: 0,
-    };
+    let config =
+        config::GitConfig { cache_max_bytes: max_bytes, cache_max_answer_bytes: max_answer_bytes, ..git_config() };
     FetchCache::new(dir, &config)
 }
 
@@ -312,17 +306,7 @@ async fn an_answer_stays_while_its_part_of_the_state_is_the_same() {
 #[tokio::test]
 async fn an_answer_is_kept_only_if_the_repository_did_not_change_and_each_change_gives_another_state() {
     let dir = tempfile::tempdir().expect("a directory");
-    let config = config::GitConfig {
-        max_processes: 4,
-        max_archives: 2,
-        timeout: Duration::from_secs(20),
-        max_push_bytes: 1 << 20,
-        prune_after_days: 0,
-        cache_max_bytes: 1 << 20,
-        cache_max_answer_bytes: 1 << 20,
-        bundle_min_bytes: 0,
-        bundle_max_bytes: 0,
-    };
+    let config = config::GitConfig { cache_max_bytes: 1 << 20, cache_max_answer_bytes: 1 << 20, ..git_config() };
     let git = Git::open(dir.path(), &config).expect("directories");
     git.init_bare(7, "main", false).await.expect("created");
     let state = async || git.fetch_state(7).await.expect("readable").expect("supported");

@@ -2,8 +2,10 @@ use std::{collections::BTreeMap, fs::File};
 
 use super::*;
 use crate::{
-    config,
-    git::ref_list::{Head, Peeled, Tip},
+    git::{
+        ref_list::{Head, Peeled, Tip},
+        tests,
+    },
     shares::{Holder, MemoryBudget, RequestMemory},
 };
 
@@ -20,18 +22,7 @@ impl World {
     /// Creates a repository whose files seem to be old.
     async fn new() -> Self {
         let dir = tempfile::tempdir().expect("a directory");
-        let config = config::GitConfig {
-            max_processes: 4,
-            max_archives: 2,
-            timeout: Duration::from_secs(20),
-            max_push_bytes: 1 << 20,
-            prune_after_days: 0,
-            cache_max_bytes: 1 << 20,
-            cache_max_answer_bytes: 1 << 20,
-            bundle_min_bytes: 0,
-            bundle_max_bytes: 0,
-        };
-        let git = Git::open(dir.path(), &config).expect("directories");
+        let git = tests::git(dir.path());
         git.init_bare(REPOSITORY, "main", false).await.expect("created");
         let memory = Arc::new(MemoryBudget::new(16).request(Holder::Address(None)));
         let world = Self { path: git.directory(REPOSITORY), git, memory, _dir: dir };

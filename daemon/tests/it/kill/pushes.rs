@@ -48,6 +48,19 @@ impl Scene {
         self.work.done(&["ls-remote", &self.remote()])
     }
 
+    /// Pushes, and kills the daemon while git is held at `pause`. The push gets no answer.
+    async fn killed_push(&mut self, pause: Pause) {
+        self.git.hold(pause);
+        let mut push = process::command("git");
+        push.args(["push", "-q", &self.remote(), "main", "main:new", ":old"]).current_dir(self.work.dir());
+        let kill = async {
+            self.git.held().await;
+            self.farrier.kill().await;
+        };
+        let (pushed, ()) = tokio::join!(process::output(push), kill);
+        assert!(!pushed.expect("git").status.success(), "{pause:?}: the push got no answer");
+    }
+
     /// Ends the daemon and checks its data. `leftovers`: the number of repositories with incomplete packs.
     async fn check(&mut self, leftovers: usize) {
         let incoming = fs::read_dir(self.farrier.data_dir().join("incoming")).expect("a directory").count();
@@ -69,15 +82,7 @@ async fn a_push_whose_pack_was_not_installed_changes_nothing() {
         let mut scene = Scene::new().await;
         let before = scene.refs();
         scene.work.commit("a", "b");
-        scene.git.hold(pause);
-        let mut push = process::command("git");
-        push.args(["push", "-q", &scene.remote(), "main", "main:new", ":old"]).current_dir(scene.work.dir());
-        let kill = async {
-            scene.git.held().await;
-            scene.farrier.kill().await;
-        };
-        let (pushed, ()) = tokio::join!(process::output(push), kill);
-        assert!(!pushed.expect("git").status.success(), "{pause:?}: the push got no answer");
+        scene.killed_push(pause).await;
         scene.farrier.start().await;
         scene.git.release();
         assert_eq!(scene.refs(), before, "{pause:?}");
@@ -104,15 +109,7 @@ async fn a_pack_that_was_installed_before_the_transaction_moves_no_ref() {
         let mut scene = Scene::new().await;
         let before = scene.refs();
         let tip = scene.work.commit("a", "b");
-        scene.git.hold(Pause::End);
-        let mut push = process::command("git");
-        push.args(["push", "-q", &scene.remote(), "main", "main:new", ":old"]).current_dir(scene.work.dir());
-        let kill = async {
-            scene.git.held().await;
-            scene.farrier.kill().await;
-        };
-        let (pushed, ()) = tokio::join!(process::output(push), kill);
-        assert!(!pushed.expect("git").status.success(), "the push got no answer");
+        scene.killed_push(Pause::End).await;
         let packs = scene.farrier.data_dir().join("repositories/1.git/objects/pack");
         let received = files(&scene.farrier.data_dir().join("incoming"));
         for extension in &MOVED[..moved] {

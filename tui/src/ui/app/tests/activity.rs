@@ -2,6 +2,20 @@
 
 use super::{dashboard::status_with, prelude::*};
 
+/// Returns the event with the ID `id`: the repository `tools/r<id>` was created.
+fn created(id: i64) -> Answer {
+    Answer::Event(Box::new(farrier_common::api::Event {
+        id,
+        kind: "repository".into(),
+        action: "created".into(),
+        actor: "mia".into(),
+        repository: format!("tools/r{id}"),
+        repository_id: id,
+        at: "2026-11-21T12:00:00Z".into(),
+        ..Default::default()
+    }))
+}
+
 #[test]
 fn the_event_stream_resumes_after_the_last_event_and_can_be_paused() {
     let mut screen = TestScreen::loaded(120, 40);
@@ -45,17 +59,7 @@ fn the_activity_is_visible_below_many_problems() {
     screen.answer(|request| matches!(request, Request::Series(_)), Ok(series()));
     screen.answer(|request| *request == Request::Tasks, Ok(tasks()));
     for id in 1..=3 {
-        let event = farrier_common::api::Event {
-            id,
-            kind: "repository".into(),
-            action: "created".into(),
-            actor: "mia".into(),
-            repository: format!("tools/r{id}"),
-            repository_id: id,
-            at: "2026-11-21T12:00:00Z".into(),
-            ..Default::default()
-        };
-        screen.answer(|request| matches!(request, Request::Events { .. }), Ok(Answer::Event(Box::new(event))));
+        screen.answer(|request| matches!(request, Request::Events { .. }), Ok(created(id)));
     }
     let text = screen.text();
     assert!((1..=3).all(|id| text.contains(&format!("mia created the repository tools/r{id}"))), "{text}");
@@ -85,24 +89,14 @@ fn the_cursor_stays_on_an_activity_while_problems_and_events_come() {
     let mut screen = TestScreen::loaded(120, 40);
     screen.keys("1");
     screen.answer(|request| *request == Request::Status, Ok(status_with(&["first"])));
-    let event = |id: i64| farrier_common::api::Event {
-        id,
-        kind: "repository".into(),
-        action: "created".into(),
-        actor: "mia".into(),
-        repository: format!("tools/r{id}"),
-        repository_id: id,
-        at: "2026-11-21T12:00:00Z".into(),
-        ..Default::default()
-    };
     let is_events = |request: &Request| matches!(request, Request::Events { .. });
     for id in 1..=2 {
-        screen.answer(is_events, Ok(Answer::Event(Box::new(event(id)))));
+        screen.answer(is_events, Ok(created(id)));
     }
     screen.keys("G");
     let row = |screen: &TestScreen| screen.text().lines().find(|line| line.starts_with('>')).map(str::to_owned);
     assert!(row(&screen).is_some_and(|row| row.contains("tools/r1")), "{}", screen.text());
-    screen.answer(is_events, Ok(Answer::Event(Box::new(event(3)))));
+    screen.answer(is_events, Ok(created(3)));
     screen.advance(Duration::from_secs(2));
     screen.answer_last_of(|request| *request == Request::Status, Ok(status_with(&["first", "second"])));
     assert!(row(&screen).is_some_and(|row| row.contains("tools/r1")), "{}", screen.text());
