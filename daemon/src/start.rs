@@ -280,6 +280,7 @@ async fn build(
         receiving: Receiving::default(),
         finalizing: IdLocks::default(),
         recording_assets: IdLocks::default(),
+        recording_artifacts: IdLocks::default(),
         caches: CacheState::default(),
         asset_downloads: DownloadCounts::default(),
         work,

@@ -3,6 +3,7 @@
 //! Log lines must not contain tokens, signatures or secrets. Requests are logged without their query.
 
 mod fields;
+mod log_files;
 mod record_layer;
 pub mod records;
 
@@ -87,8 +88,7 @@ pub fn init(log: &LogConfig) -> Result<Logs, TelemetryError> {
             .filename_suffix("log")
             .max_log_files(log.keep_files)
             .build(directory)?;
-        // The default is lossy: it would drop lines during a burst.
-        let (writer, worker) = tracing_appender::non_blocking::NonBlockingBuilder::default().lossy(false).finish(files);
+        let (writer, worker) = log_files::writer(files);
         guard = Some(worker);
         let file = fmt::layer().with_writer(writer).with_ansi(false);
         let file: BoxedLayer = if log.json { file.json().boxed() } else { file.boxed() };

@@ -225,6 +225,7 @@ pub(super) fn retry_after_secs(error: &Error) -> Option<u64> {
         Error::Refused(refused) => Some(refused.kind.retry_after_secs),
         Error::Busy
         | Error::Behind
+        | Error::NotAdopted
         | Error::Blob { source: BlobError::Unavailable { .. } | BlobError::BucketUnavailable { .. }, .. } => {
             Some(BUSY_RETRY_AFTER_SECS)
         }
@@ -353,6 +354,14 @@ mod tests {
     #[test]
     fn field_names_in_messages_have_the_spelling_of_gitea() {
         assert_eq!([family_name("name"), family_name("clone_addr")], ["Name", "CloneAddr"]);
+    }
+
+    #[test]
+    fn errors_that_may_pass_say_when_to_try_again() {
+        for error in [Error::Busy, Error::Behind, Error::NotAdopted] {
+            let expected = (StatusCode::SERVICE_UNAVAILABLE, Some(BUSY_RETRY_AFTER_SECS));
+            assert_eq!((status_of(&error), retry_after_secs(&error)), expected, "{error}");
+        }
     }
 
     #[test]

@@ -291,10 +291,10 @@ enum Accepted {
 async fn accept(listener: &Listener) -> io::Result<Accepted> {
     match &listener.kind {
         Kind::Tcp(listener) => {
-            let (stream, _) = listener.accept().await?;
+            let (stream, address) = listener.accept().await?;
             // Each response is written in one call: waiting to fill a packet would only delay it.
             stream.set_nodelay(true)?;
-            let peer = Peer::of_tcp(&stream);
+            let peer = Peer::of_tcp(address);
             Ok(Accepted::Tcp(stream, peer))
         }
         // Taken out before; see `Listener::into_ssh`.

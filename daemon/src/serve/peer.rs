@@ -1,8 +1,11 @@
 //! The peer of a connection, as the kernel reports it.
 
-use std::{net::IpAddr, sync::Arc};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::UnixStream;
 
 /// The other end of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +34,8 @@ impl Peer {
         }
     }
 
-    pub(super) fn of_tcp(stream: &TcpStream) -> Self {
-        Self::Tcp(stream.peer_addr().ok().map(|address| address.ip().to_canonical()))
+    pub(super) fn of_tcp(address: SocketAddr) -> Self {
+        Self::Tcp(Some(address.ip().to_canonical()))
     }
 
     pub(super) fn of_unix(stream: &UnixStream) -> Self {

@@ -57,6 +57,8 @@ pub struct ContextFields {
     pub finalizing: IdLocks,
     /// Repositories in which a received file of a release is being recorded, by ID. Used if they have a quota.
     pub recording_assets: IdLocks,
+    /// Repositories in which an artifact is being recorded, by ID. Used if they have a quota.
+    pub recording_artifacts: IdLocks,
     /// The part of the state of caches that is not in the store.
     pub caches: CacheState,
     /// Counts downloads of files of releases.

@@ -2,6 +2,7 @@
 //! reclaimed.
 
 mod deleted;
+mod stored;
 mod walk;
 
 use farrier_proto::store::{Artifact, ArtifactState, Block, BlockPage, Garbage, Reference};
@@ -14,8 +15,11 @@ use super::{
 
 pub use self::{
     deleted::{deleted_of_run, deleted_until, first_deleted_ms, newest_deleted, restore, set_deleted},
+    stored::bytes_of_repository,
     walk::{ArtifactOrder, ArtifactPosition, next_page},
 };
+
+pub(super) use self::stored::{is_entry_without_size, list_entry};
 
 /// Blocks in one page of a committed list. A full page is much smaller than the largest value.
 const PAGE_BLOCKS: usize = 4_096;
@@ -107,8 +111,13 @@ pub fn put(tx: &Tx, before: Option<&Artifact>, row: &Artifact) {
     for key in before.map(index_keys).unwrap_or_default() {
         tx.delete(key);
     }
+    let listed = keys::repository_artifact(row.repository_id, row.id);
     for key in index_keys(row) {
-        tx.put(key, &Reference { id: row.id });
+        if key == listed {
+            tx.put(key, &list_entry(row));
+        } else {
+            tx.put(key, &Reference { id: row.id });
+        }
     }
     tx.put(keys::artifact(row.id), row);
 }

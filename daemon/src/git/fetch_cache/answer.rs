@@ -51,6 +51,14 @@ fn read_at(file: &File, length: usize, offset: u64) -> io::Result<Bytes> {
     Ok(bytes.into())
 }
 
+/// Reads `length` bytes at `offset` if that does not wait for the disk.
+fn read_cached(file: &File, length: usize, offset: u64) -> Option<Bytes> {
+    let mut bytes = vec![0; length];
+    let read = rustix::io::preadv2(file, &mut [IoSliceMut::new(&mut bytes)], offset, ReadWriteFlags::NOWAIT);
+    read.ok().filter(|read| *read == length)?;
+    Some(bytes.into())
+}
+
 /// Returns whether reading `length` bytes at `offset` probably does not wait for the disk: the first and the last byte
 /// are in the page cache.
 pub(super) fn is_cached(file: &File, length: usize, offset: u64) -> bool {
@@ -274,15 +282,13 @@ impl AnswerReader {
         if progress.end != Some(AnswerEnd::Complete) || progress.ring.is_some() || length > SMALL_MAX_BYTES {
             return None;
         }
-        let mut bytes = vec![0; usize::try_from(length).ok()?];
-        if !bytes.is_empty() {
-            let (file, mut room) = (self.answer.file.get()?, [IoSliceMut::new(&mut bytes)]);
-            let read = rustix::io::preadv2(file, &mut room, self.position, ReadWriteFlags::NOWAIT);
+        let bytes = match usize::try_from(length).ok()? {
+            0 => Bytes::new(),
             // What is not cached is read on another thread.
-            read.ok().filter(|read| *read as u64 == length)?;
-        }
+            length => read_cached(self.answer.file.get()?, length, self.position)?,
+        };
         self.position = progress.written;
-        Some(bytes.into())
+        Some(bytes)
     }
 
     /// Returns a future that waits for the end of the answer and returns its length.
@@ -318,8 +324,13 @@ impl AnswerReader {
         };
         let length = (progress.written - position).min(contiguous).min(CHUNK_BYTES);
         let file = self.answer.file.get().cloned().ok_or(io::ErrorKind::NotFound)?;
-        let bytes =
-            tasks::blocking(move || read_at(&file, usize::try_from(length).unwrap_or_default(), offset)).await?;
+        let room = usize::try_from(length).unwrap_or_default();
+        // Few bytes that were just written are copied in less time than another thread needs to start.
+        let cached = if length <= SMALL_MAX_BYTES { read_cached(&file, room, offset) } else { None };
+        let bytes = match cached {
+            Some(bytes) => bytes,
+            None => tasks::blocking(move || read_at(&file, room, offset)).await?,
+        };
         self.position += length;
         // Only after the bytes were read: the writer may overwrite them then.
         self.answer.readers.send_if_modified(|readers| {

@@ -29,6 +29,8 @@ struct Kept {
     answer: Arc<Answer>,
     origin: AnswerOrigin,
     used: u64,
+    /// Whether a request has found the answer.
+    is_shared: bool,
 }
 
 /// The request and the state to which an answer belongs.
@@ -65,6 +67,7 @@ impl AnswerIndex {
         }
         self.uses += 1;
         kept.used = self.uses;
+        kept.is_shared = true;
         Some(kept.answer.clone())
     }
 
@@ -82,7 +85,7 @@ impl AnswerIndex {
         let evicted =
             if self.answers.len() < ANSWERS_MAX { None } else { Some(self.take_least_used().ok_or(IndexFull)?) };
         self.uses += 1;
-        self.answers.insert(origin.key(), Kept { answer, origin, used: self.uses });
+        self.answers.insert(origin.key(), Kept { answer, origin, used: self.uses, is_shared: false });
         Ok(evicted)
     }
 
@@ -95,6 +98,13 @@ impl AnswerIndex {
         }
     }
 
+    /// Removes `answer` if no request has found it.
+    pub(super) fn remove_unshared(&mut self, key: Digest, answer: &Arc<Answer>) {
+        if self.answers.get(&key).is_some_and(|kept| !kept.is_shared) {
+            self.remove(key, answer);
+        }
+    }
+
     /// Removes the answers of `repository` in other states: no request finds them any more. The caller drops them
     /// after it has released its lock, because that closes files.
     pub(super) fn remove_other_states(&mut self, repository: u64, state: &FetchState) -> Vec<Arc<Answer>> {
@@ -103,10 +113,11 @@ impl AnswerIndex {
         old.map(|(_, kept)| kept.answer).collect()
     }
 
-    /// Removes the answer that was not used for the longest time, among those that nobody reads or writes.
+    /// Removes the answer that was not used for the longest time, among those that nobody reads or writes. Answers that
+    /// no request has found go first: they may belong to one client only.
     pub(super) fn take_least_used(&mut self) -> Option<Arc<Answer>> {
         let idle = self.answers.iter().filter(|(_, kept)| Arc::strong_count(&kept.answer) == 1);
-        let key = idle.min_by_key(|(_, kept)| kept.used).map(|(key, _)| *key)?;
+        let key = idle.min_by_key(|(_, kept)| (kept.is_shared, kept.used)).map(|(key, _)| *key)?;
         self.answers.remove(&key).map(|kept| kept.answer)
     }
 }

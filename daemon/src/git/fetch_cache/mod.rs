@@ -5,6 +5,10 @@
 //! and start no process. If requests for other objects, which are equal otherwise, repeated in the last ten minutes,
 //! the first request is stored. Callers are authorized before they get here, each time.
 //!
+//! The first request of a client that has commits is stored, too: after a push, all copies of a repository send the
+//! same one, and its answer is small. If the answer is larger than `FIRST_MAX_BYTES` and no other request reads it by
+//! then, it is not kept.
+//!
 //! Answers are found by repository, state and canonical request ([`mod@request`]). They are copies of
 //! what git reads from the repository: removing one loses nothing. Files have no names and end with the daemon, so a
 //! new daemon starts with an empty cache.
@@ -49,6 +53,9 @@ const DISK_RESERVE_SHARE: u64 = 20;
 /// Time in which git may end after the last reader has left. Clients disconnect as soon as they have the last packet,
 /// which is often before git exits. Such an answer is complete, and kept.
 const EXIT_GRACE: Duration = Duration::from_secs(1);
+
+/// Largest answer that is kept although its request came once, bytes.
+const FIRST_MAX_BYTES: u64 = 256 << 10;
 
 /// The stored answers to fetches.
 #[derive(Debug)]
@@ -163,20 +170,22 @@ impl FetchCache {
         // Dropped after the lock is released, because that closes files.
         let _unreachable;
         let mut lookup = self.lookup();
-        _unreachable = lookup.index.remove_other_states(origin.repository, &origin.state);
         if let Some(answer) = lookup.index.get(&origin) {
             let counters = &self.counters;
             let counter = if answer.progress().end.is_some() { &counters.hits } else { &counters.joins };
             counter.fetch_add(1, Ordering::Relaxed);
             return Some(SharedFetch::Read(AnswerReader::new(answer)));
         }
+        // Looks at all answers, so only now: the first request in a new state finds none.
+        _unreachable = lookup.index.remove_other_states(origin.repository, &origin.state);
         let answer = Arc::new(Answer::new(self.total.clone()));
         let evicted = lookup.index.insert(origin, answer.clone()).ok()?;
         self.count_evicted(evicted.is_some());
         let reader = AnswerReader::new(answer.clone());
         drop(lookup);
         drop(evicted);
-        Some(SharedFetch::Write(AnswerWriter { cache: self.clone(), answer, origin, shape }, reader))
+        let writer = AnswerWriter { cache: self.clone(), answer, origin, shape, is_first: false };
+        Some(SharedFetch::Write(writer, reader))
     }
 
     /// Counts `bytes` more to `answer`, after others were removed if necessary. Returns `false` if they do not fit.
@@ -211,8 +220,8 @@ impl Git {
     }
 
     /// Returns how to share the answer to `request`, and a share of git transfers for `holder`. `None`: the request
-    /// comes for the first time, or its answer must not be stored, so the caller sends it to git. The caller must have
-    /// been authorized.
+    /// comes for the first time and has no haves, or its answer must not be stored, so the caller sends it to git. The
+    /// caller must have been authorized.
     pub async fn shared_fetch(
         &self,
         repository: u64,
@@ -221,12 +230,12 @@ impl Git {
     ) -> Result<Option<(SharedFetch, Share)>, GitError> {
         let cache = self.fetch_cache();
         let (digest, shape) = (request.digest(repository), request.shape(repository));
-        let repeats = {
+        let (repeats, is_first) = {
             let mut lookup = cache.lookup();
-            let repeats = lookup.recent.repeats(digest, shape, Instant::now());
-            repeats || lookup.index.has_request(digest)
+            let repeats = lookup.recent.repeats(digest, shape, Instant::now()) || lookup.index.has_request(digest);
+            (repeats, !repeats && request.has_haves() && !lookup.recent.is_excluded(digest))
         };
-        let shared = if repeats {
+        let mut shared = if repeats || is_first {
             // Before the answer can be found: its readers must not have the shares that its writer waits for.
             let share = self.stream_share(holder).await?;
             let state = self.fetch_state_for(repository, request, digest).await?;
@@ -235,6 +244,9 @@ impl Git {
         } else {
             None
         };
+        if let Some((SharedFetch::Write(writer, _), _)) = &mut shared {
+            writer.is_first = is_first;
+        }
         if !matches!(shared, Some((SharedFetch::Read(_), _))) {
             cache.counters.misses.fetch_add(1, Ordering::Relaxed);
         }
@@ -249,6 +261,8 @@ pub struct AnswerWriter {
     answer: Arc<Answer>,
     origin: AnswerOrigin,
     shape: Digest,
+    /// Whether no equal request came before.
+    is_first: bool,
 }
 
 impl AnswerWriter {
@@ -262,7 +276,11 @@ impl AnswerWriter {
     /// read enough of the earlier bytes; the answer is then not kept.
     pub async fn append(&self, bytes: Bytes, has_disk_space: bool) -> Result<(), AnswerEnd> {
         if self.answer.progress().ring.is_none() {
-            let has_room = has_disk_space && self.cache.make_room(&self.answer, bytes.len() as u64);
+            let length = bytes.len() as u64;
+            if self.is_first && self.answer.counted() + length > FIRST_MAX_BYTES {
+                self.cache.lookup().index.remove_unshared(self.origin.key(), &self.answer);
+            }
+            let has_room = has_disk_space && self.cache.make_room(&self.answer, length);
             if has_room && self.answer.append(&bytes).await {
                 return Ok(());
             }

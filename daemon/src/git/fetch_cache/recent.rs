@@ -48,6 +48,11 @@ impl RecentRequests {
         }
     }
 
+    /// Returns whether an answer to `request` did not fit recently.
+    pub(super) fn is_excluded(&self, request: Digest) -> bool {
+        self.last.get(&request).is_some_and(|(_, may_be_stored)| !may_be_stored)
+    }
+
     /// Notes that the answer did not fit. It is not stored again for some time, and the next ones of its shape only if
     /// they repeat.
     pub(super) fn exclude(&mut self, request: Digest, shape: Digest, now: Instant) {
@@ -107,6 +112,7 @@ mod tests {
         assert!(repeats(1, minutes(18)), "each request counts");
         assert!(!repeats(2, minutes(18)));
         recent.exclude(digest(1), shape(1), minutes(19));
+        assert!(recent.is_excluded(digest(1)) && !recent.is_excluded(digest(2)) && !recent.is_excluded(digest(3)));
         let mut repeats = |number, at| recent.repeats(digest(number), shape(number), at);
         assert!(!repeats(1, minutes(28)));
         assert!(!repeats(1, minutes(30)), "as if it came for the first time");

@@ -52,6 +52,7 @@ pub struct FetchRequest {
     protocol: &'static str,
     body: Bytes,
     is_full_clone: bool,
+    has_haves: bool,
     scope: StateScope,
     /// The objects that the repository must have, so that the answer depends on no more than `scope`.
     named: Arc<[ObjectId]>,
@@ -74,7 +75,8 @@ impl FetchRequest {
         };
         let (scope, named) = arguments.dependence(protocol);
         let (is_full_clone, outline) = (arguments.are_of_full_clone(), arguments.outline(protocol));
-        Some(Self { protocol, body, is_full_clone, scope, named, outline })
+        let has_haves = !arguments.haves.is_empty();
+        Some(Self { protocol, body, is_full_clone, has_haves, scope, named, outline })
     }
 
     /// Returns whether a request that begins with `start` may have a canonical form.
@@ -86,6 +88,11 @@ impl FetchRequest {
     /// Returns whether the client has no commits and wants the whole history and all files.
     pub fn is_full_clone(&self) -> bool {
         self.is_full_clone
+    }
+
+    /// Returns whether the client names commits that it has, so that git sends only what is newer.
+    pub(super) fn has_haves(&self) -> bool {
+        self.has_haves
     }
 
     /// Returns the request to send to git.

@@ -1,3 +1,5 @@
+mod first;
+
 use std::time::Duration;
 
 use super::{

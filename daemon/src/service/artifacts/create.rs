@@ -3,14 +3,14 @@
 use farrier_common::names;
 use farrier_proto::store::{Artifact, ArtifactState, RunStatus, Upload};
 
-use super::{rows, visible};
+use super::{quota, rows, visible};
 use crate::{
     blob::UploadKey,
     clock::Millis,
     config::{OnDuplicate, UniquePer},
     model::{expiry, mime},
     service::{Context, Error, authentication::JobIdentity, ci::JOBS_MAX},
-    store::{Read, StoreError, Tx, ids::IdKind, repositories, runs},
+    store::{StoreError, Tx, ids::IdKind, repositories, runs},
 };
 
 /// A request to upload an artifact.
@@ -41,7 +41,7 @@ pub async fn create(context: &Context, job: &JobIdentity, input: Create) -> Resu
     let now = context.now_ms();
     let expires_ms = expiry::decide(now, input.expires_ms, limits.retention_days, limits.max_retention_days)
         .map_err(|error| Error::invalid("expires_at", error.to_string()))?;
-    check_quota(context, &context.store.read().await?, job.repository_id, 1).await?;
+    quota::check(context, &context.store.read().await?, job.repository_id, 1).await?;
 
     let fresh_id = context.store.next_id(IdKind::Artifact).await?;
     let (name, mime, fresh) = (&input.name, &mime_type, fresh_id);
@@ -141,29 +141,5 @@ fn new_row(id: u64, job: &JobIdentity, name: &str, now: Millis) -> Artifact {
         updated_ms: now,
         next_generation: 1,
         ..Artifact::default()
-    }
-}
-
-/// Returns an error if `more` bytes would exceed the repository's quota.
-pub(super) async fn check_quota(context: &Context, read: &impl Read, repository: u64, more: u64) -> Result<(), Error> {
-    const PAGE: usize = 1_000;
-    let quota = context.config.artifacts.quota_bytes;
-    if quota == 0 {
-        return Ok(());
-    }
-    let mut used = 0_u64;
-    let mut after = None;
-    loop {
-        let page = rows::next(read, rows::ArtifactList::Repository(repository), after, PAGE).await?;
-        used += page.iter().filter_map(|row| row.content.as_ref()).map(|content| content.size).sum::<u64>();
-        if used.saturating_add(more) > quota {
-            return Err(Error::Quota {
-                reason: format!("the repository may store at most {quota} bytes of artifacts"),
-            });
-        }
-        match page.last() {
-            Some(last) if page.len() == PAGE => after = Some(last.id),
-            _ => return Ok(()),
-        }
     }
 }

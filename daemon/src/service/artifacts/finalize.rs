@@ -2,11 +2,7 @@
 
 use farrier_proto::store::{Artifact, ArtifactState, Committed, Content, Upload};
 
-use super::{
-    MISSING, block_refs,
-    create::{check_quota, of_other_jobs},
-    is_repository_live, rows,
-};
+use super::{MISSING, block_refs, create::of_other_jobs, is_repository_live, quota, rows};
 use crate::{
     blob::UploadKey,
     clock::Millis,
@@ -38,14 +34,24 @@ pub async fn finalize(context: &Context, job: &JobIdentity, input: Finalize) -> 
     };
     let key = UploadKey { artifact: row.id, generation: upload.generation };
     check_size(&input, committed.size)?;
-    check_quota(context, &snapshot, row.repository_id, committed.size).await?;
+    quota::check(context, &snapshot, row.repository_id, committed.size).await?;
     let refs = block_refs(&snapshot, key).await?;
     drop(snapshot);
 
     let failed = |source| Error::Blob { doing: "hashing the content", source };
     let sha256 = context.digests.finish(key, &refs).await.map_err(failed)?;
     check_claims(&input, committed.size, &sha256)?;
+    let lock = quota::lock(context, row.repository_id).await;
+    if lock.is_some() {
+        // Other uploads may have been recorded meanwhile, also this one by a concurrent call.
+        let snapshot = context.store.read().await?;
+        let current = rows::get(&snapshot, key.artifact).await?.ok_or(MISSING)?;
+        if !is_finalized(&current, key) {
+            quota::check(context, &snapshot, row.repository_id, committed.size).await?;
+        }
+    }
     confirm(context, job, key, &committed, &sha256).await?;
+    drop(lock);
     context.digests.forget(key);
     Ok(row.id)
 }

@@ -16,6 +16,7 @@ pub mod files;
 mod finalize;
 mod keep;
 mod list;
+mod quota;
 mod read;
 mod receiving;
 mod remove;

@@ -27,6 +27,7 @@ pub use self::{
 };
 use super::{
     Read, Store, StoreError, Tx,
+    artifacts::is_entry_without_size,
     engine::{Key, Range, Scan},
     keys,
 };
@@ -154,6 +155,7 @@ async fn rows_page(read: &impl Read, table: &RowTable, pairs: &[IndexEntry]) -> 
     for ((key, value), stored) in entries.into_iter().zip(read.get_many_bytes(&keys).await?) {
         let problem = match stored {
             Some(stored) if stored == value => continue,
+            Some(stored) if is_entry_without_size(&key, &value, &stored) => continue,
             Some(stored) if is_needed_by_its_row(read, &key, &stored).await? => KeyProblem::Claimed,
             Some(_) => KeyProblem::Wrong,
             None => KeyProblem::Missing,

@@ -34,7 +34,11 @@ pub(super) fn summary(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, Stor
 /// Returns the index entries of an artifact.
 pub(super) fn artifact(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
     let row: Artifact = value::decode(key, bytes)?;
-    Ok(references(artifacts::index_keys(&row), row.id))
+    let listed = keys::repository_artifact(row.repository_id, row.id);
+    let entries = references(artifacts::index_keys(&row), row.id).into_iter();
+    let sized =
+        entries.map(|(key, value)| if key == listed { entry(key, &artifacts::list_entry(&row)) } else { (key, value) });
+    Ok(sized.collect())
 }
 
 /// Returns the index entries of a cache entry.

@@ -50,6 +50,29 @@ async fn artifacts_and_cache_entries_share_their_sequence() {
 }
 
 #[tokio::test]
+async fn an_artifact_in_a_list_may_lack_its_size_but_has_no_other() {
+    use farrier_proto::store::{Artifact, ArtifactEntry, ArtifactState, Content};
+
+    let store = store().await;
+    let content = Some(Content { size: 9, ..Content::default() });
+    let row = &Artifact { id: 3, repository_id: 1, state: ArtifactState::Final.into(), content, ..Artifact::default() };
+    let write = async |change: &(dyn Fn(&Tx) + Sync)| {
+        let written = store.write(async |tx: Tx| {
+            change(&tx);
+            Ok::<_, StoreError>(())
+        });
+        written.await.expect("rows");
+    };
+    let wrong = async || all(&store).await.iter().filter(|found| found.problem == KeyProblem::Wrong).count();
+    write(&|tx| crate::store::artifacts::put(tx, None, row)).await;
+    assert_eq!(wrong().await, 0);
+    write(&|tx| tx.put(keys::repository_artifact(1, 3), &Reference { id: 3 })).await;
+    assert_eq!(wrong().await, 0, "an earlier release wrote it");
+    write(&|tx| tx.put(keys::repository_artifact(1, 3), &ArtifactEntry { id: 3, stored_bytes: Some(8) })).await;
+    assert_eq!(wrong().await, 1);
+}
+
+#[tokio::test]
 async fn an_openpgp_key_needs_an_entry_for_each_part_and_its_account() {
     use farrier_proto::store::{GpgKey, GpgKeyPart};
 

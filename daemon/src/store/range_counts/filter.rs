@@ -1,7 +1,8 @@
 //! The filters of range counts.
 
 use farrier_proto::store::{
-    Artifact, AuditEntry, CommitStatus, LfsObject, Reference, ReleaseAsset, ReleaseEntry, Repository, StatusState,
+    Artifact, ArtifactEntry, AuditEntry, CommitStatus, LfsObject, Reference, ReleaseAsset, ReleaseEntry, Repository,
+    StatusState,
 };
 
 use crate::store::{audit::AuditFilter, keys, listings::ListingFilter, releases::ReleaseFilter, value};
@@ -21,6 +22,9 @@ pub enum KeyFilter {
         /// Only deleted artifacts, or only others.
         deleted: bool,
     },
+    /// The artifacts of a repository (`ar`), with the size of their content. [`u64::MAX`] for entries without a size,
+    /// so that no sum with such an entry is smaller.
+    StoredArtifacts,
     /// Statuses of a commit (`cs`) with this state, with size 0.
     Statuses(StatusState),
     /// All entries of `cz`, with the size in the key.
@@ -47,6 +51,10 @@ impl KeyFilter {
             // An unreadable entry passes, so that reading the page returns the error.
             Self::Listings(filter) => {
                 value::decode(key, bytes).map_or(true, |listing| filter.passes(&listing)).then_some(0)
+            }
+            Self::StoredArtifacts => {
+                let entry: Option<ArtifactEntry> = value::decode(key, bytes).ok();
+                Some(entry.and_then(|entry| entry.stored_bytes).unwrap_or(u64::MAX))
             }
             Self::Statuses(state) => {
                 let row: CommitStatus = value::decode(key, bytes).ok()?;

@@ -44,6 +44,24 @@ async fn an_exceeded_quota_is_reported_with_the_message_that_clients_know() {
     farrier.upload(&job, "again", b"12345").await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn uploads_that_are_finalized_at_the_same_time_do_not_exceed_the_quota_together() {
+    let farrier = TestDaemon::with(|config| config.artifacts.quota_bytes = 10).await;
+    farrier.repository("r").await;
+    let job = farrier.begin("r", None).await;
+    let names = ["a", "b", "c", "d"];
+    for name in names {
+        let address = farrier.create(&job, name).await;
+        block(&farrier, &address, "a", "123456").await;
+        assert_eq!(commit(&farrier, &address, &["a"]).await.status, 201);
+    }
+    for round in 0..2 {
+        let finalized = join_all(names.iter().map(|name| finalize(&farrier, &job, name, 6))).await;
+        let stored = finalized.iter().filter(|answer| answer.status == 200).count();
+        assert_eq!(stored, 1, "{round}: {finalized:?}");
+    }
+}
+
 #[tokio::test]
 async fn uploads_are_refused_when_only_reserved_disk_space_is_left() {
     let farrier = TestDaemon::with(|config| config.artifacts.reserve_bytes = u64::MAX).await;

@@ -32,8 +32,10 @@ async fn answers_with_and_without_the_cache_have_the_same_objects() {
             answers.push(post(&farrier, &[], body.clone()).await);
         }
         let after = Counts::of(&farrier).await;
-        assert_eq!((after.processes - before.processes, after.misses - before.misses), (2, 2), "{arguments:?}");
-        assert_eq!(after.hits - before.hits, 2, "{arguments:?}");
+        // A client with commits gets an answer that is stored from the first request on.
+        let runs = if arguments.contains(&have.as_str()) { 1 } else { 2 };
+        assert_eq!((after.processes - before.processes, after.misses - before.misses), (runs, runs), "{arguments:?}");
+        assert_eq!(after.hits - before.hits, 4 - runs, "{arguments:?}");
         assert!(answers.iter().all(|answer| answer.status == 200), "{answers:?}");
         let direct = objects(&scratch, &pack(&answers[0].body));
         for answer in &answers[1..] {

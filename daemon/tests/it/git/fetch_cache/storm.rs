@@ -46,6 +46,65 @@ async fn a_hundred_equal_clones_start_at_most_two_git_processes() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn fetches_of_a_new_commit_by_many_clients_at_once_start_one_git_process() {
+    const CLIENTS: usize = 16;
+    let farrier = TestDaemon::start().await;
+    let work = filled(&farrier, 10_000).await;
+    let url = format!("{}/admin/demo", farrier.url);
+    let clones = Client::at(farrier.scratch().join("clones"));
+    for number in 0..CLIENTS {
+        clones.done(&["clone", "-q", &url, &number.to_string()]);
+    }
+    for round in 0..3 {
+        let tip = work.commit("new", format!("{round}"));
+        work.done(&["push", "-q", "origin", "main"]);
+        let before = Counts::of(&farrier).await;
+        let fetching = (0..CLIENTS).map(|number| {
+            let (clone, tip) = (clones.below(&number.to_string()), tip.clone());
+            tasks::blocking(move || {
+                clone.done(&["fetch", "-q"]);
+                assert_eq!(clone.done(&["rev-parse", "origin/main"]), tip);
+                clone.done(&["fsck"]);
+            })
+        });
+        join_all(fetching).await;
+        let after = Counts::of(&farrier).await;
+        assert_eq!((after.processes - before.processes, after.misses - before.misses), (1, 1), "{round}: {after:?}");
+        assert_eq!(after.hits + after.joins - before.hits - before.joins, CLIENTS as u64 - 1, "{after:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn equal_requests_of_clients_with_commits_start_one_git_process_also_if_the_answer_is_large() {
+    const REQUESTS: usize = 12;
+    let farrier = TestDaemon::start().await;
+    let work = filled(&farrier, 2 << 20).await;
+    let tip = work.done(&["rev-parse", "HEAD"]);
+    let have = format!("have {}", work.done(&["rev-parse", "HEAD~1"]));
+    let body = fetch(&["ofs-delta", &format!("want {tip}"), &have, "done"]);
+    // Git runs once for its capabilities.
+    work.done(&["ls-remote", "-q", "origin"]);
+    let before = Counts::of(&farrier).await;
+    let answers = join_all((0..REQUESTS).map(|_| post(&farrier, &[], body.clone()))).await;
+    let after = Counts::of(&farrier).await;
+    // A request that comes when the answer to the first one has just become too large to be kept starts git again.
+    assert!(after.processes - before.processes <= 2, "{before:?} {after:?}");
+    let scratch = scratch(&farrier);
+    let expected = objects(&scratch, &pack(&answers[0].body));
+    assert!(expected.contains(&tip));
+    for answer in &answers {
+        assert_eq!((answer.status, objects(&scratch, &pack(&answer.body))), (200, expected.clone()));
+    }
+    // A large answer that one client has read is not kept.
+    let other = fetch(&["thin-pack", &format!("want {tip}"), &have, "done"]);
+    let before = Counts::of(&farrier).await;
+    assert_eq!(post(&farrier, &[], other.clone()).await.status, 200);
+    eventually("the answer is removed", async || Counts::of(&farrier).await.bytes == before.bytes).await;
+    assert_eq!(post(&farrier, &[], other).await.status, 200);
+    assert_eq!(Counts::of(&farrier).await.misses - before.misses, 2);
+}
+
 /// Connects from another address with a small receive buffer, and sends the request.
 async fn slow_client(farrier: &TestDaemon, number: u8, request: &str) -> TcpStream {
     let ServerAddress::Tcp(address) = farrier.tcp() else { panic!("a TCP address") };

@@ -1,0 +1,26 @@
+//! The quota of the artifacts of a repository, `artifacts.quota_bytes`.
+
+use super::rows;
+use crate::{
+    id_locks::IdLock,
+    service::{Context, Error},
+    store::Snapshot,
+};
+
+/// Returns an error if `more` bytes would exceed the quota of the repository.
+pub(super) async fn check(context: &Context, snapshot: &Snapshot, repository: u64, more: u64) -> Result<(), Error> {
+    let quota = context.config.artifacts.quota_bytes;
+    if quota == 0 || rows::bytes_of_repository(snapshot, repository).await?.saturating_add(more) <= quota {
+        return Ok(());
+    }
+    Err(Error::Quota { reason: format!("the repository may store at most {quota} bytes of artifacts") })
+}
+
+/// Waits until no other upload of the repository is being recorded. The caller checks the quota then, and keeps the lock
+/// until the upload is recorded, so that uploads cannot exceed the quota together. `None`: there is no quota.
+pub(super) async fn lock(context: &Context, repository: u64) -> Option<IdLock> {
+    if context.config.artifacts.quota_bytes == 0 {
+        return None;
+    }
+    Some(context.recording_artifacts.lock(repository).await)
+}
