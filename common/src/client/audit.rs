@@ -25,6 +25,10 @@ pub struct AuditFilter {
     pub until: String,
     /// ID of a request.
     pub request_id: String,
+    /// Name of an account: entries about what it did, about it, and about what it owns.
+    pub user: String,
+    /// Words, each of which must be a part of the texts of an entry.
+    pub text: String,
     /// Only entries after the one with this ID whose lower IDs are all final.
     pub after: Option<i64>,
 }
@@ -42,6 +46,8 @@ impl AuditFilter {
             ("since", &self.since),
             ("until", &self.until),
             ("request_id", &self.request_id),
+            ("user", &self.user),
+            ("q", &self.text),
             ("after", &after),
         ];
         let given = pairs.iter().filter(|(_, value)| !value.is_empty());
@@ -57,11 +63,11 @@ impl Client {
         Pages::new(self, format!("{AUDIT}{mark}{query}"))
     }
 
-    /// Lists the entries whose actor is the caller, newest first. Of the filter, only the times and `after` are
-    /// used.
+    /// Lists the entries whose actor is the caller, newest first. Of the filter, only the text, the times and `after`
+    /// are used.
     pub fn own_audit(&self, filter: &AuditFilter) -> Pages<'_> {
-        let AuditFilter { since, until, after, .. } = filter.clone();
-        let query = AuditFilter { since, until, after, ..AuditFilter::default() }.query();
+        let AuditFilter { text, since, until, after, .. } = filter.clone();
+        let query = AuditFilter { text, since, until, after, ..AuditFilter::default() }.query();
         let mark = if query.is_empty() { "" } else { "?" };
         Pages::new(self, format!("{OWN_AUDIT}{mark}{query}"))
     }

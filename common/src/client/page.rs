@@ -31,17 +31,25 @@ pub struct Pages<'c> {
     last_ids: HashSet<u64>,
     received: i64,
     total: Option<i64>,
+    examined: Option<i64>,
 }
 
 impl<'c> Pages<'c> {
     pub(super) fn new(client: &'c Client, base: String) -> Self {
         let first = numbered(&base, 1);
-        Self { client, base, next: Some(first), number: 1, last_ids: HashSet::new(), received: 0, total: None }
+        let last_ids = HashSet::new();
+        Self { client, base, next: Some(first), number: 1, last_ids, received: 0, total: None, examined: None }
     }
 
     /// Returns the total number of items, if the last page contained it.
     pub fn total(&self) -> Option<i64> {
         self.total
+    }
+
+    /// Returns the number of rows that the daemon read for the pages so far, if it reports it. It does so for searches,
+    /// which read a bounded number of rows for each page.
+    pub fn examined(&self) -> Option<i64> {
+        self.examined
     }
 
     /// Returns whether there may be another page.
@@ -82,6 +90,9 @@ impl<'c> Pages<'c> {
         let reply = self.client.send(Call::new(Method::GET, target)).await?;
         let linked = linked(reply.headers());
         let counted = total(reply.headers());
+        if let Some(rows) = number(reply.headers(), "x-examined-count") {
+            self.examined = Some(self.examined.unwrap_or_default().saturating_add(rows));
+        }
         let (total, mut items) = open(answer::json(reply).await?);
         self.total = counted.or((total > 0).then_some(total)).or(self.total);
         // An empty page may still have a next page, if all items that it examined were filtered out.
@@ -115,7 +126,11 @@ fn linked(headers: &HeaderMap) -> Option<String> {
 
 /// Returns the total of lists without an envelope, which is in a header.
 fn total(headers: &HeaderMap) -> Option<i64> {
-    headers.get("x-total-count")?.to_str().ok()?.parse().ok()
+    number(headers, "x-total-count")
+}
+
+fn number(headers: &HeaderMap, name: &str) -> Option<i64> {
+    headers.get(name)?.to_str().ok()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -12,13 +12,16 @@ pub struct RunFilter {
     pub status: String,
     /// `success`, `failure`, `cancelled` or `skipped`.
     pub conclusion: String,
+    /// Words, each of which must be a part of the texts of a run.
+    pub text: String,
 }
 
 impl Client {
     /// Lists the runs that the caller may read with their jobs, newest first.
     pub fn found_runs(&self, filter: &RunFilter) -> Pages<'_> {
         let repository = filter.repository.as_ref().map(RepositoryPath::to_string).unwrap_or_default();
-        let pairs = [("repository", &repository), ("status", &filter.status), ("conclusion", &filter.conclusion)];
+        let RunFilter { status, conclusion, text, .. } = filter;
+        let pairs = [("repository", &repository), ("status", status), ("conclusion", conclusion), ("q", text)];
         let given = pairs.iter().filter(|(_, value)| !value.is_empty());
         let query: Vec<String> = given.map(|(name, value)| format!("{name}={}", segment(value))).collect();
         let mark = if query.is_empty() { "" } else { "?" };

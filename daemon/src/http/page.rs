@@ -146,6 +146,16 @@ pub(super) fn by_cursor(
     headers
 }
 
+/// Returns the headers of a page of a search: the number of rows that the request read. Replaces the list of exposed
+/// headers.
+pub(super) fn examined(rows: usize) -> HeaderMap {
+    let exposed = HeaderValue::from_static("X-Total-Count, X-Examined-Count, Link");
+    HeaderMap::from_iter([
+        (HeaderName::from_static("x-examined-count"), rows.into()),
+        (header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed),
+    ])
+}
+
 /// Returns the query of the page after the cursor `next`. Removes credentials.
 fn with_cursor(query: Option<&str>, next: &str, limit: usize) -> String {
     let replaced = ["page", "cursor", "limit", "per_page", "token", "access_token"];

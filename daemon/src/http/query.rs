@@ -3,6 +3,8 @@
 use super::error::ApiError;
 use crate::{clock::Millis, service::Error};
 
+/// Longest value of a filter, in bytes.
+const FILTER_MAX_BYTES: usize = 512;
 /// Maximum number of characters of an unknown value in an error message.
 const VALUE_MAX_CHARS: usize = 50;
 
@@ -21,6 +23,22 @@ pub(super) fn filled(query: Option<&str>, name: &str) -> Result<Option<String>, 
         return Err(ApiError::unprocessable(name, format!("[{name}]: must not be empty; leave the parameter out")));
     }
     Ok(value)
+}
+
+/// Returns the value of the filter `name`; empty if it is absent. Refuses long values.
+pub(super) fn short(query: Option<&str>, name: &str) -> Result<String, ApiError> {
+    match value(query, name) {
+        Some(text) if text.len() > FILTER_MAX_BYTES => {
+            let reason = format!("[{name}]: is longer than {FILTER_MAX_BYTES} bytes");
+            Err(ApiError::unprocessable(name, reason))
+        }
+        text => Ok(text.unwrap_or_default()),
+    }
+}
+
+/// Returns the words of the filter `name` in lower case. Refuses long values.
+pub(super) fn words(query: Option<&str>, name: &str) -> Result<Vec<String>, ApiError> {
+    Ok(short(query, name)?.split_whitespace().map(str::to_lowercase).collect())
 }
 
 /// Returns the boolean `name`. Unknown words are `false`.
@@ -81,6 +99,22 @@ pub(super) fn time(field: &'static str, text: &str) -> Result<Millis, ApiError> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_in_lower_case_and_long_values_are_refused() {
+        let none: Vec<String> = Vec::new();
+        for (query, expected) in [
+            ("q=%20Ab%20%20c%00%0a", vec!["ab".to_owned(), "c\0".to_owned()]),
+            ("q=%20", none.clone()),
+            ("q=", none.clone()),
+            ("", none),
+        ] {
+            assert_eq!(words(Some(query), "q").expect("words"), expected, "{query}");
+        }
+        assert_eq!(words(Some(&format!("q={}", "x".repeat(512))), "q").expect("words").len(), 1);
+        let error = words(Some(&format!("q={}", "x".repeat(513))), "q").expect_err("too long");
+        assert_eq!(error.message(), "[q]: is longer than 512 bytes");
+    }
 
     #[test]
     fn values_flags_and_choices_are_parsed() {

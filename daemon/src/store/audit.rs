@@ -1,10 +1,14 @@
 //! The rows of the audit log. They are inserted and expire, and are never changed.
 //!
 //! Entries with higher IDs have equal or later times, so a time is found by binary search. Filtered pages use range
-//! counts: parts of the log without a matching entry are not read again.
+//! counts: parts of the log without a matching entry are not read again. Pages with words read a bounded number of
+//! entries instead, because each typed letter is another filter.
 
-use farrier_proto::store::{AuditEntry, AuditResult, Reference};
+mod filter;
 
+use farrier_proto::store::{AuditEntry, Reference};
+
+pub use self::filter::AuditFilter;
 use super::{
     Read, Snapshot, StoreError, Tx,
     engine::{Key, Range, Scan},
@@ -15,78 +19,16 @@ use super::{
 
 /// Number of rows that are read at a time.
 const BATCH: usize = 256;
-
-/// Restricts a list of audit entries. Empty fields do not restrict.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AuditFilter {
-    /// Name of the actor or of the account that it acts as, in lower case.
-    pub actor: String,
-    /// The action, or its first words: `token` matches `token.create`.
-    pub action: String,
-    /// The result.
-    pub result: Option<AuditResult>,
-    /// Kind of the object.
-    pub object_kind: String,
-    /// ID of the object.
-    pub object_id: Option<u64>,
-    /// Name of the object, in lower case.
-    pub object_name: String,
-    /// ID of the repository that the object is or belongs to.
-    pub repository: Option<u64>,
-    /// `owner/name` of this repository at the time of the entry, in lower case.
-    pub repository_path: String,
-    /// The request.
-    pub request_id: String,
-}
-
-impl AuditFilter {
-    /// Returns whether every entry passes.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// Returns whether `entry` passes.
-    pub fn passes(&self, entry: &AuditEntry) -> bool {
-        let actor = entry.actor.as_ref();
-        let object = entry.object.as_ref();
-        let is = |expected: &str, text: Option<&String>| {
-            expected.is_empty() || text.is_some_and(|text| text.to_lowercase() == expected)
-        };
-        let has_actor =
-            is(&self.actor, actor.map(|actor| &actor.name)) || is(&self.actor, actor.map(|actor| &actor.acts_as));
-        let has_path = self.repository_path.is_empty()
-            || object.and_then(repository_path).is_some_and(|path| path.to_lowercase() == self.repository_path);
-        has_actor
-            && starts_with_words(&entry.action, &self.action)
-            && self.result.is_none_or(|result| result == entry.result())
-            && (self.object_kind.is_empty() || object.is_some_and(|object| object.kind == self.object_kind))
-            && self.object_id.is_none_or(|id| object.is_some_and(|object| object.id == id))
-            && is(&self.object_name, object.map(|object| &object.name))
-            && self.repository.is_none_or(|id| entry.repository_id == id)
-            && has_path
-            && (self.request_id.is_empty() || self.request_id == entry.request_id)
-    }
-}
-
-/// Returns whether `action` is `words` or begins with them and a dot.
-fn starts_with_words(action: &str, words: &str) -> bool {
-    words.is_empty() || action.strip_prefix(words).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-}
-
-/// Returns `owner/name` of the repository that an object is or belongs to.
-fn repository_path(object: &farrier_proto::store::AuditObject) -> Option<String> {
-    match object.kind.as_str() {
-        "repository" => Some(format!("{}/{}", object.owner, object.name)),
-        _ => object.owner.contains('/').then(|| object.owner.clone()),
-    }
-}
+/// Maximum number of entries that a page with words reads. A page that reaches it may be short or empty, and has a
+/// cursor.
+pub const EXAMINED_MAX: usize = 4_096;
 
 /// Selects a page of audit entries, newest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditQuery {
     /// Only entries of this account.
     pub user: Option<u64>,
-    /// The filter. Not used together with `user`.
+    /// The filter. Together with `user`, only its words are used.
     pub filter: AuditFilter,
     /// Only entries at or after this time, milliseconds since the epoch.
     pub since_ms: Option<i64>,
@@ -107,6 +49,8 @@ pub struct AuditPage {
     pub entries: Vec<AuditEntry>,
     /// ID after which the next page starts; 0: this is the last page.
     pub next: u64,
+    /// Number of entries that a page with words read; `None` for other pages.
+    pub examined: Option<usize>,
 }
 
 /// Inserts an entry.
@@ -182,6 +126,9 @@ pub async fn page(snapshot: &Snapshot, query: &AuditQuery) -> Result<AuditPage, 
     if low > high {
         return Ok(AuditPage::default());
     }
+    if !query.filter.words.is_empty() {
+        return search(snapshot, query, low, high).await;
+    }
     let mut entries = match query.user {
         Some(user) => of_user(snapshot, user, low, high, query.limit + 1).await?,
         None => matching(snapshot, &query.filter, low, high, query.limit + 1).await?,
@@ -189,7 +136,35 @@ pub async fn page(snapshot: &Snapshot, query: &AuditQuery) -> Result<AuditPage, 
     let has_more = entries.len() > query.limit;
     entries.truncate(query.limit);
     let next = entries.last().filter(|_| has_more).map_or(0, |row| row.id);
-    Ok(AuditPage { entries, next })
+    Ok(AuditPage { entries, next, examined: None })
+}
+
+/// Returns a page of the entries with IDs from `low` to `high` that pass a filter with words. Reads at most
+/// [`EXAMINED_MAX`] entries.
+async fn search(snapshot: &Snapshot, query: &AuditQuery, low: u64, mut high: u64) -> Result<AuditPage, StoreError> {
+    let (mut entries, mut examined, mut last) = (Vec::new(), 0, 0);
+    while low <= high {
+        let rows = match query.user {
+            Some(user) => of_user(snapshot, user, low, high, BATCH).await?,
+            None => matching(snapshot, &AuditFilter::default(), low, high, BATCH).await?,
+        };
+        let is_last = rows.len() < BATCH;
+        for row in rows {
+            if entries.len() == query.limit || examined == EXAMINED_MAX {
+                return Ok(AuditPage { entries, next: last, examined: Some(examined) });
+            }
+            examined += 1;
+            last = row.id;
+            if query.filter.passes(&row) {
+                entries.push(row);
+            }
+        }
+        if is_last || last == 0 {
+            break;
+        }
+        high = last - 1;
+    }
+    Ok(AuditPage { entries, next: 0, examined: Some(examined) })
 }
 
 /// Returns the lowest ID of an entry at or after `ms`, or an ID above all entries.
@@ -271,115 +246,4 @@ fn key_filter(filter: &AuditFilter) -> KeyFilter {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use farrier_proto::store::{AuditActor, AuditObject};
-
-    use super::*;
-    use crate::store::{Store, engine::MemoryEngine};
-
-    fn row(id: u64) -> AuditEntry {
-        let user_id = 1 + id % 3;
-        AuditEntry {
-            id,
-            at_ms: i64::try_from(id / 4).expect("small") * 10,
-            action: if id.is_multiple_of(7) { "token.create" } else { "repository.delete" }.into(),
-            result: AuditResult::Done.into(),
-            actor: Some(AuditActor { user_id, name: format!("User{user_id}"), ..AuditActor::default() }),
-            object: Some(AuditObject { kind: "repository".into(), id, name: format!("R{id}"), owner: "Octo".into() }),
-            repository_id: id,
-            ..AuditEntry::default()
-        }
-    }
-
-    /// Creates the entries 1 to 90, except for every fifth ID.
-    async fn store() -> (Store, Vec<AuditEntry>) {
-        let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store").with_bucket_entries(8);
-        let rows: Vec<_> = (1..=90).filter(|id| id % 5 != 0).map(row).collect();
-        let all = &rows;
-        store
-            .write(async |tx: Tx| {
-                for row in all {
-                    insert(&tx, row);
-                }
-                Ok::<_, StoreError>(())
-            })
-            .await
-            .expect("rows");
-        (store, rows)
-    }
-
-    #[tokio::test]
-    async fn pages_of_every_filter_match_filtering_all_rows() {
-        let (store, rows) = store().await;
-        let read = store.read().await.expect("a snapshot");
-        let filters = [
-            AuditFilter::default(),
-            AuditFilter { action: "token".into(), ..AuditFilter::default() },
-            AuditFilter { actor: "user2".into(), ..AuditFilter::default() },
-            AuditFilter { repository_path: "octo/r33".into(), ..AuditFilter::default() },
-            AuditFilter { object_kind: "repository".into(), object_id: Some(81), ..AuditFilter::default() },
-            AuditFilter { action: "toke".into(), ..AuditFilter::default() },
-        ];
-        let mut queries = Vec::new();
-        for times in [(None, None), (Some(50), None), (None, Some(120)), (Some(45), Some(171)), (Some(9_999), None)] {
-            for after in [None, Some(0), Some(33), Some(90)] {
-                queries.extend(filters.iter().map(|filter| (None, filter.clone(), times, after)));
-                queries.push((Some(3), AuditFilter::default(), times, after));
-            }
-        }
-        for (user, filter, (since_ms, until_ms), after) in queries {
-            let mut expected: Vec<u64> = rows
-                .iter()
-                .filter(|row| user.is_none_or(|user| row.actor.as_ref().is_some_and(|actor| actor.user_id == user)))
-                .filter(|row| filter.passes(row))
-                .filter(|row| since_ms.is_none_or(|since| row.at_ms >= since))
-                .filter(|row| until_ms.is_none_or(|until| row.at_ms < until))
-                .filter(|row| after.is_none_or(|after| row.id > after))
-                .map(|row| row.id)
-                .collect();
-            expected.reverse();
-            let (mut ids, mut before) = (Vec::new(), 0);
-            loop {
-                let query = AuditQuery { user, filter: filter.clone(), since_ms, until_ms, after, before, limit: 7 };
-                let page = page(&read, &query).await.expect("a page");
-                assert!(page.next == 0 || page.entries.len() == 7);
-                ids.extend(page.entries.iter().map(|row| row.id));
-                before = page.next;
-                if before == 0 {
-                    break;
-                }
-            }
-            assert_eq!(ids, expected, "{user:?} {filter:?} {since_ms:?} {until_ms:?} {after:?}");
-        }
-    }
-
-    #[tokio::test]
-    async fn deleted_entries_leave_no_index_entries() {
-        let (store, rows) = store().await;
-        let oldest = after(&store.read().await.expect("a snapshot"), 0, 1).await.expect("rows");
-        assert_eq!(oldest, &rows[..1]);
-        let all = &rows;
-        store
-            .write(async |tx: Tx| {
-                delete(&tx, all);
-                Ok::<_, StoreError>(())
-            })
-            .await
-            .expect("deleted");
-        let read = store.read().await.expect("a snapshot");
-        for tag in ["al", "au"] {
-            assert_eq!(read.count(&Range::prefix(keys::tag(tag)), 9).await.expect("a count"), 0, "{tag}");
-        }
-    }
-
-    #[test]
-    fn actions_are_matched_by_whole_words() {
-        for (words, expected) in
-            [("", true), ("token", true), ("token.create", true), ("tok", false), ("create", false)]
-        {
-            assert_eq!(starts_with_words("token.create", words), expected, "{words}");
-        }
-    }
-}
+mod tests;

@@ -107,6 +107,13 @@ async fn filters_and_pages_select_entries_and_refuse_invalid_values() {
         (&format!("repository={b}"), "repository.delete b repository.create b"),
         ("repository=Octo/B", "repository.delete b repository.create b"),
         ("result=refused", ""),
+        ("user=Octo&action=sign_in", "sign_in.accept octo"),
+        ("user=octo&object=repository:b", "repository.delete b repository.create b"),
+        ("user=nobody", ""),
+        ("q=DELETE%20octo/b", "repository.delete b"),
+        ("q=delete&actor=octo&user=octo&action=repository", "repository.delete b"),
+        ("q=delete%20create", ""),
+        ("q=%20%00", ""),
         ("since=2999-01-01T00:00:00Z", ""),
         ("until=2001-01-01T00:00:00Z", ""),
         ("action=repository&since=2001-01-01T00:00:00Z&until=2999-01-01T00:00:00Z&limit=1", "repository.delete b"),
@@ -118,7 +125,7 @@ async fn filters_and_pages_select_entries_and_refuse_invalid_values() {
         assert_eq!(found.join(" "), expected, "{query}");
     }
     let hostile = "%00'%22%3B%2F..%2F%F0%9F%92%A9%FF";
-    for name in ["actor", "action", "object", "repository", "request_id", "cursor"] {
+    for name in ["actor", "action", "object", "repository", "request_id", "user", "q", "cursor"] {
         let found = farrier.admin(Method::GET, &format!("{AUDIT}?{name}={hostile}"), Value::Null).await;
         assert_eq!(found.status, 200, "{name}: {found:?}");
         let long = "x".repeat(5_000);
@@ -143,6 +150,25 @@ async fn filters_and_pages_select_entries_and_refuse_invalid_values() {
     for (after, count) in [("0", all.len()), (&ids[2].to_string(), 2), (&ids[0].to_string(), 0)] {
         assert_eq!(audit(farrier, &format!("after={after}")).await, all[..count], "{after}");
     }
+}
+
+#[tokio::test]
+async fn a_search_reports_the_number_of_examined_entries_instead_of_a_total() {
+    let world = World::new().await;
+    world.user("octo").await;
+    let octo = format!("token {}", world.token("octo", &["all"]).await);
+    assert_eq!(world.status(&octo, "post", "/user/repos", json!({ "name": "a" })).await, 201);
+    waits_for(&world.farrier, "action=sign_in.accept", 1).await;
+    let all = audit(&world.farrier, "").await.len();
+    let page = world.farrier.admin(Method::GET, &format!("{AUDIT}?q=repository.create"), Value::Null).await;
+    assert_eq!(page.json().as_array().map(Vec::len), Some(1));
+    assert_eq!((page.header("x-examined-count"), page.header("x-total-count")), (&*all.to_string(), ""));
+    let headers = [("authorization", octo.as_str())];
+    let own = send(&world.farrier.tcp(), Method::GET, "/api/farrier/v1/user/audit?q=REPOSITORY", &headers, "").await;
+    assert_eq!((own.status, own.json().as_array().map(Vec::len)), (200, Some(1)), "{own:?}");
+    assert_eq!(own.header("x-examined-count"), "2");
+    let long = format!("/api/farrier/v1/user/audit?q={}", "x".repeat(513));
+    assert_eq!(send(&world.farrier.tcp(), Method::GET, &long, &headers, "").await.status, 422);
 }
 
 #[tokio::test]

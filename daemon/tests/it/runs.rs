@@ -142,6 +142,13 @@ async fn runs_are_listed_by_conclusion_page_by_page() {
     assert_eq!(listed("conclusion=skipped&status=completed").await.len(), 1);
     assert!(listed("conclusion=failure&status=in_progress").await.is_empty());
     assert_eq!(listed("conclusion=").await.len(), 6, "an empty value does not filter");
+    assert!(listed(&format!("q=RUN%20{}", failed[1])).await.contains(&json!(failed[1])));
+    assert!(listed("q=run%20nothinglikeit%00").await.is_empty());
+    assert_eq!(listed("q=run&conclusion=failure").await.len(), 2);
+    let searched = farrier.admin(Method::GET, "/api/farrier/v1/runs?q=run&limit=1", Value::Null).await;
+    assert_eq!(searched.header("x-examined-count"), "1", "a full page reads no further");
+    let long = format!("/api/farrier/v1/runs?q={}", "x".repeat(513));
+    assert_eq!(farrier.admin(Method::GET, &long, Value::Null).await.status, 422);
     for odd in ["odd", "Failure", "failure,success"] {
         let path = format!("/api/farrier/v1/runs?conclusion={odd}");
         let refused = farrier.admin(Method::GET, &path, Value::Null).await;

@@ -30,6 +30,12 @@ pub(crate) struct ListAudit {
     /// Only entries about this repository and the objects in it: OWNER/NAME at that time, or the ID
     #[arg(long, value_name = "OWNER/NAME")]
     pub(crate) repo: Option<String>,
+    /// Only entries about what this account did, about the account, and about what it owns
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// Only entries with all these words, in any case, in the action, object, actor, result, address or reason
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) text: Option<String>,
     /// Only entries with this result
     #[arg(long, value_name = "RESULT", value_parser = ["done", "refused", "failed"])]
     pub(crate) result: Option<String>,
@@ -43,7 +49,7 @@ pub(crate) struct ListAudit {
     #[arg(long, value_name = "TIME")]
     pub(crate) until: Option<String>,
     /// Only your own actions; does not require an administrator
-    #[arg(long, conflicts_with_all = ["actor", "action", "object", "repo", "result", "request"])]
+    #[arg(long, conflicts_with_all = ["actor", "action", "object", "repo", "user", "result", "request"])]
     pub(crate) own: bool,
     /// Keep printing new entries, oldest first
     #[arg(long, conflicts_with = "until")]

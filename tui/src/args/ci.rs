@@ -118,6 +118,9 @@ pub(crate) struct ListRuns {
     /// Only completed runs with this result
     #[arg(long, value_name = "RESULT", value_parser = CONCLUSIONS)]
     pub(crate) conclusion: Option<String>,
+    /// Only runs with all these words, in any case, in the ID, repository, workflow, branch or commit
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) text: Option<String>,
     /// Maximum number of runs
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = crate::args::limit)]
     pub(crate) limit: usize,

@@ -63,6 +63,8 @@ fn filter(args: &ListAudit) -> Result<AuditFilter, Failure> {
         since: time("--since", &args.since)?,
         until: time("--until", &args.until)?,
         request_id: text(&args.request),
+        user: text(&args.user),
+        text: text(&args.text),
         after: None,
     })
 }

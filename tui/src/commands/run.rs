@@ -47,6 +47,7 @@ async fn newest(args: ListRuns, client: &Client) -> Result<Listed<FoundRun>, Fai
         repository: args.repo,
         status: args.status.unwrap_or_default(),
         conclusion: args.conclusion.unwrap_or_default(),
+        text: args.text.unwrap_or_default(),
     };
     let pages = client.found_runs(&filter);
     let all = list::first(args.limit, pages, |page: Vec<FoundRun>| page, |run| run.id).await;

@@ -102,6 +102,24 @@ impl AuditSummary {
         self.texts.get(NAME)
     }
 
+    /// Returns the name of the owner of the object, or the path of its repository; empty for none.
+    pub(crate) fn object_owner(&self) -> &str {
+        self.texts.get(OWNER)
+    }
+
+    /// Returns the path of the repository that the object is or belongs to.
+    pub(crate) fn repository_path(&self) -> Option<String> {
+        if self.object_kind() == "repository" {
+            return Some(format!("{}/{}", self.object_owner(), self.object_name()));
+        }
+        Some(self.object_owner()).filter(|owner| owner.contains('/')).map(str::to_owned)
+    }
+
+    /// Returns why the action was refused or failed; empty for others.
+    pub(crate) fn reason(&self) -> &str {
+        self.texts.get(REASON)
+    }
+
     /// Returns the path or name of the object for display.
     pub(crate) fn object_path(&self) -> String {
         AuditObject::path_of(self.object_kind(), self.object_id, self.object_name(), self.texts.get(OWNER))

@@ -25,6 +25,10 @@ fn the_audit_log_is_listed_filtered_and_shown() {
         (&["--object", "repository:demo", "--since", "1h", "--limit", "1"], 1),
         (&["--until", "2001-01-01"], 0),
         (&["--own"], 2),
+        (&["--own", "--text", "create"], 1),
+        (&["--text", "DELETE admin/demo"], 1),
+        (&["--user", "Admin", "--action", "repository"], 2),
+        (&["--user", "nobody"], 0),
     ] {
         let listed = daemon.farrier(&[&["audit", "list", "--json"], arguments].concat()).json();
         assert_eq!(listed["total_count"], count, "{arguments:?}");

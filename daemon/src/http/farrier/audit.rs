@@ -22,9 +22,6 @@ use crate::{
     store::audit::{AuditFilter, AuditPage, AuditQuery},
 };
 
-/// Longest value of a filter, in bytes.
-const FILTER_MAX_BYTES: usize = 512;
-
 /// Lists the audit log, newest first. `Link` has the address of the next page.
 #[utoipa::path(
     get, path = "",
@@ -43,7 +40,9 @@ pub(in crate::http) async fn list(
     let query = AuditQuery { filter: filter(text)?, ..selection(text)? };
     let page = audit::list(&state, &caller.identity, query.clone()).await?;
     let mut response = page_of(&state, uri.path(), text, query.limit, &page);
-    if query.before == 0 && query.after.is_none() && query.since_ms.is_none() && query.until_ms.is_none() {
+    let has_words = !query.filter.words.is_empty();
+    let is_whole = query.after.is_none() && query.since_ms.is_none() && query.until_ms.is_none();
+    if query.before == 0 && is_whole && !has_words {
         let total = audit::total(&state, &caller.identity, &query.filter).await?;
         response.headers_mut().insert(HeaderName::from_static("x-total-count"), total.into());
     }
@@ -72,7 +71,7 @@ pub(in crate::http) async fn get(
     operation_id = "farrierListOwnAudit", tag = "farrier",
     params(OwnAuditListParams),
     security(("account" = [])),
-    responses((status = 200, body = Vec<api::AuditEntry>), (status = 422, description = "A time is not valid.")),
+    responses((status = 200, body = Vec<api::AuditEntry>), (status = 422, description = "A filter is not valid.")),
 )]
 pub(in crate::http) async fn list_own(
     State(state): State<AppState>,
@@ -81,7 +80,8 @@ pub(in crate::http) async fn list_own(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let text = query.as_deref();
-    let query = selection(text)?;
+    let filter = AuditFilter { words: query::words(text, "q")?, ..AuditFilter::default() };
+    let query = AuditQuery { filter, ..selection(text)? };
     let limit = query.limit;
     let page = audit::list_own(&state, &caller.identity, query).await?;
     Ok(page_of(&state, uri.path(), text, limit, &page))
@@ -92,6 +92,9 @@ fn page_of(state: &AppState, path: &str, query: Option<&str>, limit: usize, page
     let mut response = ok(shown).into_response();
     let next = (page.next != 0).then(|| page.next.to_string());
     response.headers_mut().extend(page::by_cursor(state, path, query, next.as_deref(), limit));
+    if let Some(examined) = page.examined {
+        response.headers_mut().extend(page::examined(examined));
+    }
     response
 }
 
@@ -109,14 +112,8 @@ fn selection(query: Option<&str>) -> Result<AuditQuery, ApiError> {
 }
 
 fn filter(query: Option<&str>) -> Result<AuditFilter, ApiError> {
-    let words = [("done", AuditResult::Done), ("refused", AuditResult::Refused), ("failed", AuditResult::Failed)];
-    let value = |name: &'static str| match query::value(query, name) {
-        Some(text) if text.len() > FILTER_MAX_BYTES => {
-            let reason = format!("[{name}]: is longer than {FILTER_MAX_BYTES} bytes");
-            Err(ApiError::unprocessable(name, reason))
-        }
-        text => Ok(text.unwrap_or_default()),
-    };
+    let results = [("done", AuditResult::Done), ("refused", AuditResult::Refused), ("failed", AuditResult::Failed)];
+    let value = |name| query::short(query, name);
     let object = value("object")?;
     let (object_kind, object) = object.split_once(':').unwrap_or((&object, ""));
     let object_id = object.parse().ok();
@@ -126,12 +123,14 @@ fn filter(query: Option<&str>) -> Result<AuditFilter, ApiError> {
     Ok(AuditFilter {
         actor: value("actor")?.to_lowercase(),
         action: value("action")?.trim_end_matches('.').to_owned(),
-        result: query::one_of(query, "result", &words)?,
+        result: query::one_of(query, "result", &results)?,
         object_kind: object_kind.to_owned(),
         object_id,
         object_name: text_unless_id(object, object_id),
         repository: repository_id,
         repository_path: text_unless_id(&repository, repository_id),
         request_id: value("request_id")?,
+        account: value("user")?.to_lowercase(),
+        words: query::words(query, "q")?,
     })
 }

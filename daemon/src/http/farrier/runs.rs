@@ -51,11 +51,16 @@ pub(in crate::http) async fn list(
     let conclusions = [Conclusion::Success, Conclusion::Failure, Conclusion::Cancelled, Conclusion::Skipped]
         .map(|conclusion| (words::conclusion_word(conclusion), conclusion));
     let conclusion = query::one_of(query, "conclusion", &conclusions)?;
-    let selection = RunQuery { repository, status, conclusion, before, limit: PageQuery::of_actions(query).limit };
-    let (entries, next) = across::page(&snapshot, &caller.identity, &selection).await?;
-    let next = next.map(|next| next.to_string());
-    let headers = page::by_cursor(&state, uri.path(), query, next.as_deref(), selection.limit);
-    let shown: Vec<_> = entries.iter().map(|entry| show::found_run(&state, entry)).collect();
+    let words = query::words(query, "q")?;
+    let limit = PageQuery::of_actions(query).limit;
+    let selection = RunQuery { repository, status, conclusion, words, before, limit };
+    let found = across::page(&snapshot, &caller.identity, &selection).await?;
+    let next = found.next.map(|next| next.to_string());
+    let mut headers = page::by_cursor(&state, uri.path(), query, next.as_deref(), limit);
+    if !selection.words.is_empty() {
+        headers.extend(page::examined(found.examined));
+    }
+    let shown: Vec<_> = found.entries.iter().map(|entry| show::found_run(&state, entry)).collect();
     Ok((headers, ok(shown)).into_response())
 }
 

@@ -150,6 +150,10 @@ queries! {
         /// Only completed runs with this conclusion.
         #[param(pattern = "^(success|failure|cancelled|skipped)$")]
         conclusion: String,
+        /// Words, in any case. Each must be a part of `run` and the ID, the repository, the workflow, the branch or the
+        /// commit. A page examines about 4,096 runs and may be short or empty; the header `X-Examined-Count` has their
+        /// number.
+        q: String,
         /// Cursor of the page, from `Link`.
         #[param(minimum = 1)]
         cursor: u64,

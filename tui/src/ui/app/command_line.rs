@@ -105,7 +105,7 @@ impl App {
 
     /// Shows the audit log with the filters of the command. Returns `None` if the screen lacks one of them.
     fn show_audit(&mut self, list: args::ListAudit) -> Option<LineResult> {
-        let args::ListAudit { repo: None, since: None, until: None, own: false, follow: false, .. } = list else {
+        let args::ListAudit { since: None, until: None, own: false, follow: false, .. } = list else {
             return None;
         };
         let columns = [
@@ -114,9 +114,11 @@ impl App {
             ("object", list.object.map(|object| object.replacen(':', " ", 1))),
             ("result", list.result),
             ("request", list.request),
+            ("repo", list.repo),
+            ("user", list.user),
         ];
         let words = columns.into_iter().filter_map(|(name, value)| Some(filter_word(name, "=", &value?)));
-        let filter = words.collect::<Vec<_>>().join(" ");
+        let filter = words.chain(list.text).collect::<Vec<_>>().join(" ");
         self.go(ScreenId::Audit);
         self.filter(&filter);
         Some(Ok(()))

@@ -46,6 +46,7 @@ fn is_partial(answer: &Answer) -> bool {
         Answer::Repositories(page) => open(page),
         Answer::Hooks(page) => open(page),
         Answer::Deliveries(page) => open(page),
+        Answer::Audit(page, _) => open(page),
         Answer::Directory(directory) => open(&directory.entries),
         Answer::Tags(page) => open(page),
         Answer::Branches(page) => open(page),

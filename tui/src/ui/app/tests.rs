@@ -4,6 +4,7 @@ mod account_keys;
 mod activity;
 mod answers;
 mod artifacts;
+mod audit;
 mod budgets;
 mod caches;
 mod content;

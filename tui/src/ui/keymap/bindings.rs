@@ -258,7 +258,7 @@ const SCREENS: &[Binding] = &[
         .also("toggle disable enable deactivate lock")
         .of(O::User)
         .changes(),
-    bind(S::Users, &[C('o')], A::AuditTrail, "Show what the user did", "audit").also("history who").of(O::User),
+    bind(S::Users, &[C('o')], A::AuditTrail, "Show the audit trail", "audit").also("history who").of(O::User),
     bind(S::Users, &[C('y')], A::Copy, "Copy name, email or JSON", "copy").of(O::User),
     bind(S::Users, &[C('D')], A::Delete, "Delete the user", "delete")
         .words("user delete")

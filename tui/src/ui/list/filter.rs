@@ -87,6 +87,28 @@ impl Filter {
         words.max_by_key(|word| word.len()).filter(|word| !word.is_empty())
     }
 
+    /// Returns words that are parts of the text of every match, separated by blanks. `columns`: the columns whose texts
+    /// are parts of the text of the row. Leaves out words that would make the result longer than `bytes_max`.
+    pub(crate) fn required_words(&self, columns: &[&str], bytes_max: usize) -> String {
+        let is_in_text = |atom: &&Atom| atom.column.as_deref().is_none_or(|name| columns.contains(&name));
+        let mut all = String::new();
+        for atom in self.atoms.iter().filter(|atom| !atom.not).filter(is_in_text) {
+            let (Test::Part(value) | Test::Begins(value) | Test::Ends(value)) = &atom.test else { continue };
+            for word in value.split_whitespace() {
+                if all.len() + 1 + word.len() <= bytes_max {
+                    all.extend([if all.is_empty() { "" } else { " " }, word]);
+                }
+            }
+        }
+        all
+    }
+
+    /// Returns the exact value that a column must have (`column:=value`).
+    pub(crate) fn must_equal(&self, column: &str) -> Option<&str> {
+        let mut of_column = self.atoms.iter().filter(|atom| !atom.not && atom.column.as_deref() == Some(column));
+        of_column.find_map(|atom| if let Test::Exactly(value) = &atom.test { Some(value.as_str()) } else { None })
+    }
+
     /// Returns the text that a column must contain, if the filter has exactly one word for it.
     pub(crate) fn must_hold(&self, column: &str) -> Option<&str> {
         let mut of_column = self.atoms.iter().filter(|atom| !atom.not && atom.column.as_deref() == Some(column));

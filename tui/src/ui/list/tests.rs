@@ -240,3 +240,20 @@ fn only_the_rows_in_the_window_are_formatted() {
         assert_eq!(FORMATTED.get(), 23);
     }
 }
+
+#[test]
+fn a_list_with_more_rows_on_the_daemon_says_that_the_filter_is_of_loaded_rows() {
+    let size = ratatui::layout::Size::new(80, 24);
+    let settings = crate::ui::settings::Settings::default();
+    let world = crate::ui::app::App::new(size, settings, jiff::Timestamp::UNIX_EPOCH).world;
+    let mut feed: Feed<Thing> = Feed::new(List::default());
+    let page =
+        |total| crate::ui::net::Page { items: vec![Thing(1, "a"), Thing(2, "b")], total: Some(total), last: true };
+    assert_eq!(feed.take(page(2), &world), None);
+    feed.set_filter("a").unwrap();
+    assert!(!feed.status_text().contains("loaded rows"), "{}", feed.status_text());
+    assert_eq!(feed.take(page(9), &world), None);
+    assert!(feed.status_text().ends_with("  filter of loaded rows"), "{}", feed.status_text());
+    feed.sort(0);
+    assert!(feed.status_text().ends_with("  filter and sort of loaded rows"), "{}", feed.status_text());
+}

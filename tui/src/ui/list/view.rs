@@ -257,10 +257,13 @@ impl<T: Row> ListView for Feed<T> {
     fn status_text(&self) -> String {
         let text = self.list.status_text(self.total);
         match (self.is_cut(), &self.search) {
-            (true, None) if T::IS_SEARCHED => format!("{text}  / searches on the daemon"),
+            (true, None) if T::IS_SEARCHED => {
+                format!("{text}  / searches on the daemon{}", self.list.loaded_rows_note())
+            }
             (true, Some(_)) if self.is_waiting() => format!("{text}  searching on the daemon"),
             (true, Some(_)) => format!("{text}  {} more from the daemon", self.found),
-            (false, _) | (true, None) => text,
+            (true, None) => text + self.list.loaded_rows_note(),
+            (false, _) => text,
         }
     }
 

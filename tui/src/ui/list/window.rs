@@ -97,6 +97,18 @@ impl<T: Row> List<T> {
         text
     }
 
+    /// Says that the filter and the order apply only to the loaded rows; empty without both. For lists that the daemon
+    /// neither filters nor sorts and that have more rows.
+    pub(crate) fn loaded_rows_note(&self) -> &'static str {
+        let is_filtered = !self.filter.text().is_empty() || self.only_problems;
+        match (is_filtered, self.sort.is_some()) {
+            (true, true) => "  filter and sort of loaded rows",
+            (true, false) => "  filter of loaded rows",
+            (false, true) => "  sort of loaded rows",
+            (false, false) => "",
+        }
+    }
+
     /// Returns the scroll position.
     pub(super) fn scroll_anchor(&self) -> ScrollAnchor<T> {
         let (top, _) = self.window.get();

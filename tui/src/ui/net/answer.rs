@@ -34,6 +34,15 @@ pub(crate) struct Page<T> {
     pub(crate) last: bool,
 }
 
+/// How far the daemon has searched a list that is too long to load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SearchProgress {
+    /// Number of rows that the daemon has examined; `None` if it did not search.
+    pub(crate) examined: Option<i64>,
+    /// Whether there are older rows that are not loaded or not examined.
+    pub(crate) more: bool,
+}
+
 /// A response, or one page of it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Answer {
@@ -72,7 +81,7 @@ pub(crate) enum Answer {
     Members(Page<OrganizationMember>),
     DeletedRepositories(Page<DeletedRepositorySummary>),
     DeletedArtifacts(Page<DeletedArtifactSummary>),
-    Audit(Page<AuditSummary>),
+    Audit(Page<AuditSummary>, SearchProgress),
     /// Oldest first.
     Logs(Box<LogRecords>),
     Caches(Page<CacheSummary>),
@@ -116,7 +125,7 @@ pub(crate) enum Answer {
     /// The newest first.
     FoundRuns(Vec<FoundRun>),
     /// Runs, the newest first, and whether there may be older ones.
-    RunList(Page<ListedRun>, bool),
+    RunList(Page<ListedRun>, SearchProgress),
     /// Artifacts of a run, and whether it has more.
     RunArtifacts(Vec<FoundArtifact>, bool),
     /// One page of runs and artifacts.

@@ -127,7 +127,9 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
         | Request::CreateToken(..)
         | Request::DeleteToken { .. }) => users::answer(client, request, part).await.map_err(failed())?,
         Request::Logs(level, after, own) => logs::list(client, level, after, own).await.map_err(failed())?,
-        Request::Audit { rows } => audit::list(client, rows).await.map_err(failed())?,
+        Request::Audit { filter, entry, rows } => {
+            audit::list(client, &filter, entry, rows, part).await.map_err(failed())?
+        }
         Request::Archive { repo, content, existing } => archive::fetch(client, &repo, &content, existing, part).await?,
     })
 }

@@ -49,7 +49,7 @@ use tokio::sync::mpsc;
 use self::connection::Connection;
 pub(crate) use self::{
     account_keys::KeyRequest,
-    answer::{Answer, Page},
+    answer::{Answer, Page, SearchProgress},
     archive::Existing,
     changes::{Batch, NewHook, SaveHook, SaveRepository},
     content::{CONTENT_MAX_BYTES, CommitSummary, Directory, Excerpt},

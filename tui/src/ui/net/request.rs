@@ -5,7 +5,7 @@ use farrier_common::{
         CheckBranchFilter, CreateBranch, CreateRepository, CreateToken, CreateUser, EditArtifact, EditHook,
         EditRepository, EditUser, MigrateRepository, RestoreRepository,
     },
-    client::{HookOwner, RepositoryPath},
+    client::{AuditFilter, HookOwner, RepositoryPath},
 };
 
 use super::{
@@ -147,13 +147,14 @@ pub(crate) enum Request {
     Runs(Option<RepositoryPath>),
     /// The newest completed runs of all repositories.
     CompletedRuns,
-    /// The newest `rows` runs of one repository or of all, with their jobs.
+    /// The newest `rows` runs of one repository or of all that have the words of a text, with their jobs.
     RunList {
         of: Option<RepositoryPath>,
         /// `in_progress` or `completed`; empty for any.
         status: &'static str,
         /// `success`, `failure`, `cancelled` or `skipped`; empty for any.
         conclusion: &'static str,
+        text: String,
         rows: usize,
     },
     /// The newest artifacts of a run.
@@ -213,8 +214,11 @@ pub(crate) enum Request {
     },
     /// Log records of a level and more severe ones, after a number or the newest ones.
     Logs(&'static str, Option<i64>, OwnRequests),
-    /// The newest `rows` entries of the audit log; those of the caller if it is not an administrator.
+    /// The newest `rows` entries of the audit log that pass a filter; own entries if the caller is no administrator.
     Audit {
+        filter: Box<AuditFilter>,
+        /// Only the entry with this ID.
+        entry: Option<u64>,
         rows: usize,
     },
     /// Restores a deleted repository. `name` is for messages only, here and in the next three.

@@ -8,7 +8,7 @@ use farrier_common::{
 };
 use serde::de::DeserializeOwned;
 
-use super::{Answer, Page, Request};
+use super::{Answer, Page, Request, SearchProgress};
 use crate::ui::runs::{ListedRun, ListedRunCompactor};
 
 /// Most artifacts of a run that are loaded.
@@ -19,22 +19,24 @@ const ROWS_PER_REQUEST: usize = 10;
 /// Handles a request about runs.
 pub(super) async fn answer(client: &Client, request: Request) -> Result<Answer, ClientError> {
     Ok(match request {
-        Request::RunList { of, status, conclusion, rows } => {
-            let filter = RunFilter { repository: of, status: status.to_owned(), conclusion: conclusion.to_owned() };
+        Request::RunList { of, status, conclusion, text, rows } => {
+            let (status, conclusion) = (status.to_owned(), conclusion.to_owned());
+            let filter = RunFilter { repository: of, status, conclusion, text };
             let mut compactor = ListedRunCompactor::default();
             let open = |page: Vec<FoundRun>| page.into_iter().map(|run| compactor.compact(run)).collect();
-            let (items, more) = newest(client.found_runs(&filter), rows, open, |run: &ListedRun| run.id).await?;
-            Answer::RunList(Page { items, total: None, last: true }, more)
+            let (items, searched) = newest(client.found_runs(&filter), rows, open, |run: &ListedRun| run.id).await?;
+            Answer::RunList(Page { items, total: None, last: true }, searched)
         }
         Request::RunArtifacts(run) => {
             let all = ArtifactFilter { run: Some(run), ..ArtifactFilter::default() };
             let uploading = ArtifactFilter { state: "uploading".to_owned(), ..all.clone() };
             let open = |page: Vec<FoundArtifact>| page;
             let id = |one: &FoundArtifact| one.id;
-            let (mut items, more) = newest(client.all_artifacts(&uploading), ARTIFACTS_MAX, open, id).await?;
-            let (others, more_others) = newest(client.all_artifacts(&all), ARTIFACTS_MAX, open, id).await?;
+            let (mut items, newest_uploading) =
+                newest(client.all_artifacts(&uploading), ARTIFACTS_MAX, open, id).await?;
+            let (others, newest_others) = newest(client.all_artifacts(&all), ARTIFACTS_MAX, open, id).await?;
             items.extend(others);
-            Answer::RunArtifacts(items, more || more_others)
+            Answer::RunArtifacts(items, newest_uploading.more || newest_others.more)
         }
         Request::CancelRun(id) => {
             client.cancel_run(id).await?;
@@ -44,13 +46,13 @@ pub(super) async fn answer(client: &Client, request: Request) -> Result<Answer, 
     })
 }
 
-/// Loads pages until at least `rows` rows are loaded. Returns them, and whether there may be more.
+/// Loads pages until at least `rows` rows are loaded. Returns them, and how far the daemon has searched.
 async fn newest<B: DeserializeOwned, T, K: Hash>(
     mut pages: Pages<'_>,
     rows: usize,
     mut open: impl FnMut(B) -> Vec<T>,
     id: impl Fn(&T) -> K,
-) -> Result<(Vec<T>, bool), ClientError> {
+) -> Result<(Vec<T>, SearchProgress), ClientError> {
     let mut items = Vec::new();
     let mut requests = 0;
     while let Some(mut page) = pages.next(|page: B| (0, open(page)), &id).await? {
@@ -60,5 +62,5 @@ async fn newest<B: DeserializeOwned, T, K: Hash>(
             break;
         }
     }
-    Ok((items, pages.more()))
+    Ok((items, SearchProgress { examined: pages.examined(), more: pages.more() }))
 }

@@ -19,6 +19,12 @@ queries! {
         result: String,
         /// Only entries of this request.
         request_id: String,
+        /// Only entries about what the account with this name did, about the account, and about what it owns.
+        user: String,
+        /// Words, in any case. Each must be a part of the action, the kind or path of the object, the actor, the
+        /// result, the address or the reason. A page reads at most 4,096 entries and may be short or empty; the header
+        /// `X-Examined-Count` has their number.
+        q: String,
         /// Only entries at this time or later.
         #[param(format = DateTime)]
         since: String,
@@ -39,6 +45,10 @@ queries! {
 
     /// A page of the caller's own audit entries.
     OwnAuditListParams {
+        /// Words, in any case. Each must be a part of the action, the kind or path of the object, the actor, the
+        /// result, the address or the reason. A page reads at most 4,096 entries and may be short or empty; the header
+        /// `X-Examined-Count` has their number.
+        q: String,
         /// Only entries at this time or later.
         #[param(format = DateTime)]
         since: String,

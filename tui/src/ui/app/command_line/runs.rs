@@ -19,6 +19,9 @@ impl App {
                 // Choose before the screen is entered, because entering sends the missing requests.
                 self.with_screens(ScreenId::Runs, |screens, env| screens.runs.choose(list.repo, tab, env));
                 self.go(ScreenId::Runs);
+                if let Some(text) = list.text {
+                    self.filter(&text);
+                }
                 Ok(())
             }
             args::Run::Show { run } => {

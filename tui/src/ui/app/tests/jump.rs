@@ -85,7 +85,7 @@ fn a_name_filters_the_repositories_before_they_are_listed() {
 fn the_audit_log_of_one_hook_does_not_show_hooks_with_a_longer_id() {
     let mut screen = TestScreen::loaded(120, 40);
     screen.keys(":audit list --object hook:7\n");
-    let Answer::Audit(page) = audit() else { unreachable!() };
+    let Answer::Audit(page, _) = audit() else { unreachable!() };
     let of_hook = |id: i64| {
         let mut entry = page.items[0].entry();
         entry.id = id;

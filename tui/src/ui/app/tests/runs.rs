@@ -1,7 +1,7 @@
 //! The screen of runs: list, tabs, jobs and artifacts of a run, cancellation.
 
 use super::prelude::*;
-use crate::ui::net::ProblemKind;
+use crate::ui::net::{ProblemKind, SearchProgress};
 
 fn is_list(request: &Request) -> bool {
     matches!(request, Request::RunList { .. })
@@ -12,7 +12,7 @@ fn is_artifacts(request: &Request) -> bool {
 }
 
 fn listing(repo: Option<&str>, status: &'static str, conclusion: &'static str, rows: usize) -> Request {
-    Request::RunList { of: repo.map(|path| path.parse().unwrap()), status, conclusion, rows }
+    Request::RunList { of: repo.map(|path| path.parse().unwrap()), status, conclusion, text: String::new(), rows }
 }
 
 /// Opens the screen of runs with a response to its first request.
@@ -220,6 +220,38 @@ fn older_runs_are_loaded_when_the_cursor_comes_near_the_end() {
     screen.take_requests();
     screen.keys("G");
     assert!(!screen.take_requests().iter().any(is_list));
+}
+
+#[test]
+fn the_daemon_searches_runs_that_are_not_loaded() {
+    let with_text = |text: &str| {
+        let Request::RunList { of, status, conclusion, rows, .. } = listing(None, "", "", 500) else { unreachable!() };
+        Request::RunList { of, status, conclusion, text: text.to_owned(), rows }
+    };
+    let lists = |screen: &mut TestScreen| screen.take_requests().into_iter().filter(is_list).collect::<Vec<_>>();
+    let mut screen = open_runs(80, 24, run_list());
+    lists(&mut screen);
+    screen.keys("/gate\n");
+    assert!(lists(&mut screen).is_empty(), "all runs are loaded");
+
+    let mut screen = open_runs(80, 24, run_page(vec![found_run(12, "infra/gateway", "success")], true));
+    lists(&mut screen);
+    screen.keys("/w");
+    assert_eq!(lists(&mut screen), [with_text("w")]);
+    screen.keys(" state:fail\n");
+    assert_eq!(lists(&mut screen).last(), Some(&with_text("w")), "states are not words of the daemon");
+    assert!(screen.text().contains("searching on the daemon"), "{}", screen.text());
+    let Answer::RunList(page, searched) = run_page(vec![found_run(3, "web/site", "failure")], false) else {
+        unreachable!()
+    };
+    let found = Answer::RunList(page, SearchProgress { examined: Some(81_920), ..searched });
+    screen.answer_last_of(is_list, Ok(found));
+    let text = screen.text();
+    assert!(text.contains("searched all runs") && text.contains("web/site"), "{text}");
+    screen.press(Key::Esc);
+    assert_eq!(lists(&mut screen), [with_text("")]);
+    screen.keys(":run list --text site\n");
+    assert_eq!(lists(&mut screen).last(), Some(&with_text("site")));
 }
 
 #[test]

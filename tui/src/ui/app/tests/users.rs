@@ -92,7 +92,12 @@ fn the_audit_trail_of_a_user_is_the_filtered_audit_log() {
     open_users(&mut screen);
     screen.keys("jo");
     assert_eq!(screen.app.current, ScreenId::Audit);
-    assert!(screen.text().contains("actor:=mia"), "{}", screen.text());
+    assert!(screen.text().contains("user:=mia"), "{}", screen.text());
+    let filter = farrier_common::client::AuditFilter { user: "mia".into(), ..Default::default() };
+    let of_mia = Request::Audit { filter: Box::new(filter), entry: None, rows: 500 };
+    assert_eq!(screen.take_requests().last(), Some(&of_mia), "the daemon searches all entries");
+    screen.answer_last_of(|request| *request == of_mia, Ok(audit()));
+    assert!(screen.text().contains("0/0"), "entries about others are not shown: {}", screen.text());
 }
 
 #[test]

@@ -49,7 +49,7 @@ pub(super) const LISTS: &[Binding] = &[
         .also("add make access key")
         .changes(),
     bind(S::Tokens, &[C('D')], A::Revoke, "Revoke the token", "revoke").also("delete remove").of(O::Token).changes(),
-    bind(S::Tokens, &[C('o')], A::AuditTrail, "Show what the user did", "audit").also("history who"),
+    bind(S::Tokens, &[C('o')], A::AuditTrail, "Show the audit trail", "audit").also("history who"),
     bind(S::Tokens, &[C('y')], A::Copy, "Copy name or ID", "copy").of(O::Token),
     bind(S::Users, &[C(']')], A::NextPart, "Tokens or keys of the user", "").also("ssh openpgp"),
     bind(S::Users, &[C('[')], A::PreviousPart, "Tokens or keys of the user", ""),
@@ -62,7 +62,7 @@ pub(super) const LISTS: &[Binding] = &[
         .of(O::Key)
         .changes(),
     bind(S::AccountKeys, &[C('y')], A::Copy, "Copy fingerprint, title or public key", "copy").of(O::Key),
-    bind(S::AccountKeys, &[C('o')], A::AuditTrail, "Show what the user did", "audit").also("history who"),
+    bind(S::AccountKeys, &[C('o')], A::AuditTrail, "Show the audit trail", "audit").also("history who"),
     bind(S::AccountKeys, &[C(']')], A::NextPart, "Tokens of the user", "tokens").also("tab"),
     bind(S::AccountKeys, &[C('[')], A::PreviousPart, "Tokens of the user", ""),
 ];

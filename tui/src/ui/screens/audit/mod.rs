@@ -1,12 +1,16 @@
 //! The audit log: who did what. Administrators see all entries, others their own.
+//!
+//! While not all entries are loaded, the daemon filters them. The filter also applies to the loaded entries at once.
 
 mod rows;
+mod selection;
 
 use std::time::Duration;
 
-use farrier_common::api::AuditEntry;
+use farrier_common::{api::AuditEntry, client::AuditFilter};
 use ratatui::{buffer::Buffer, layout::Rect};
 
+use self::selection::AuditSelection;
 use super::{Related, Screen, ScreenId, Selection, panes};
 use crate::{
     audit_text,
@@ -15,7 +19,7 @@ use crate::{
         keymap::{Action, Object, Scope},
         layer::{Layer, TextView},
         list::{self, BadFilter, Feed, Filter, List, ListView, Row as _, TableOptions},
-        net::{Answer, Problem, Request},
+        net::{Answer, Page, Problem, Request, SearchProgress},
         times::Clock,
         view::{self, Role, below, rule, wrapped},
         words,
@@ -29,8 +33,10 @@ const REFRESH_INTERVAL: Duration = Duration::from_secs(10);
 const ROWS_STEP: usize = 500;
 /// Older entries are loaded when fewer rows than this are left below the cursor.
 const NEAR: usize = 50;
-/// Above this number of loaded rows, older entries are not loaded; the command line filters on the daemon.
+/// Above this number of loaded rows, older entries are not loaded; a filter finds them.
 const ROWS_MAX: usize = 16_000;
+/// A search is repeated less often for each time that the daemon examines this number of entries.
+const EXAMINED_STEP: i64 = 20_000;
 /// Rows of the pane below the list, with its rule.
 const PANE: u16 = 8;
 /// With fewer rows there is no pane below the list.
@@ -41,18 +47,89 @@ pub(crate) struct AuditLog {
     pub(super) rows: Feed<AuditSummary>,
     /// Maximum number of rows to load.
     row_limit: usize,
+    /// The selection in the last request.
+    requested: Option<AuditSelection>,
+    /// Whether all entries are loaded, so that the daemon need not filter them.
+    is_complete: bool,
+    searched: SearchProgress,
+    /// Number of all entries, if the daemon reported it.
+    all: Option<i64>,
+    /// Start of the time range in the filter, RFC 3339; empty for none.
+    since: String,
 }
 
 impl Default for AuditLog {
     fn default() -> Self {
-        Self { rows: Feed::new(List::default()), row_limit: ROWS_STEP }
+        Self {
+            rows: Feed::new(List::default()),
+            row_limit: ROWS_STEP,
+            requested: None,
+            is_complete: false,
+            searched: SearchProgress::default(),
+            all: None,
+            since: String::new(),
+        }
     }
 }
 
 impl AuditLog {
     /// Whether older entries exist that are not loaded.
     fn is_cut(&self) -> bool {
-        self.rows.has_all() && self.rows.list.rows().len() >= self.row_limit
+        self.rows.has_all() && self.searched.more
+    }
+
+    /// Returns what the daemon selects now.
+    fn selection_of_filter(&self) -> AuditSelection {
+        if self.is_complete {
+            return AuditSelection::default();
+        }
+        AuditSelection::of(self.rows.list.filter(), &self.since)
+    }
+
+    /// Requests the entries that the daemon selects for the filter, unless they are loaded or requested. The shown rows
+    /// stay until the response arrives.
+    fn request_selection(&mut self, env: &mut Env) {
+        if self.requested.as_ref().is_some_and(|requested| *requested != self.selection_of_filter()) {
+            self.row_limit = ROWS_STEP;
+            // That was another search.
+            self.searched.examined = None;
+            self.rows.stop(env);
+            self.refresh(env);
+        }
+    }
+
+    /// Handles a page of entries.
+    fn take(&mut self, request: &Request, page: &Page<AuditSummary>, searched: SearchProgress, env: &mut Env) {
+        self.searched = searched;
+        self.rows.take(page.clone(), env.world);
+        if !page.last {
+            return;
+        }
+        // The total of an earlier filter says nothing about these rows.
+        self.rows.total = page.total;
+        let is_whole =
+            matches!(request, Request::Audit { filter, entry: None, .. } if **filter == AuditFilter::default());
+        if is_whole {
+            self.all = page.total;
+        }
+        self.is_complete = is_whole && !searched.more;
+        self.request_selection(env);
+        self.fetch_on(env);
+    }
+
+    /// Formats how far the daemon has searched. `None` if it has not.
+    fn search_text(&self) -> Option<String> {
+        let is_search = self.requested.as_ref().is_some_and(|requested| !requested.filter.text.is_empty());
+        if is_search && self.rows.is_waiting() && self.searched.examined.is_none() {
+            return Some("searching on the daemon".to_owned());
+        }
+        let examined = words::count(self.searched.examined?);
+        let all = self.all.map(|all| format!(" of {}", words::count(all))).unwrap_or_default();
+        Some(match (self.rows.is_waiting(), self.searched.more) {
+            (true, _) => format!("searching: {examined}{all} entries"),
+            (false, true) => format!("searched {examined}{all} entries"),
+            (false, false) => "searched all entries".to_owned(),
+        })
     }
 
     /// Loads older entries when the cursor comes near the last row or a filter leaves few rows.
@@ -107,11 +184,16 @@ impl Screen for AuditLog {
     }
 
     fn refresh(&mut self, env: &mut Env) {
-        self.rows.request(Request::Audit { rows: self.row_limit }, env);
+        let selection = self.selection_of_filter();
+        let AuditSelection { filter, entry } = selection.clone();
+        self.requested = Some(selection);
+        self.rows.request(Request::Audit { filter: Box::new(filter), entry, rows: self.row_limit }, env);
     }
 
     fn refresh_interval(&self) -> Option<Duration> {
+        let searches = self.searched.examined.unwrap_or_default() / EXAMINED_STEP;
         let slower = u32::try_from(self.row_limit / ROWS_STEP).unwrap_or(1);
+        let slower = slower.saturating_add(u32::try_from(searches).unwrap_or(u32::MAX));
         Some(REFRESH_INTERVAL.saturating_mul(slower))
     }
 
@@ -119,7 +201,14 @@ impl Screen for AuditLog {
         match action {
             Action::Open => self.open(env),
             Action::Copy => self.copy(env),
-            Action::Back => return self.rows.clear_one(env),
+            Action::Back => {
+                let cleared = self.rows.clear_one(env);
+                if self.rows.list.filter().text().is_empty() {
+                    self.since.clear();
+                }
+                self.request_selection(env);
+                return cleared;
+            }
             action => {
                 let acted = self.rows.act(action);
                 self.fetch_on(env);
@@ -141,17 +230,21 @@ impl Screen for AuditLog {
 
     fn answered(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
         match result {
-            Ok(Answer::Audit(page)) if self.rows.awaits(request) => {
-                self.rows.take(page.clone(), env.world);
-                self.fetch_on(env);
-            }
+            Ok(Answer::Audit(page, searched)) if self.rows.awaits(request) => self.take(request, page, *searched, env),
             Err(problem) if self.rows.awaits(request) => self.rows.fail(problem.clone()),
             _ => {}
         }
     }
 
     fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), BadFilter> {
-        self.rows.list.set_filter(Filter::parse(text, AuditSummary::FILTERS)?);
+        let filter = Filter::parse(text, AuditSummary::FILTERS)?;
+        if filter != *self.rows.list.filter() {
+            let since = filter.must_be("age").1.map(|age| env.world.clock.now.as_second().saturating_sub(age));
+            let since = since.and_then(|at| jiff::Timestamp::from_second(at).ok());
+            self.since = since.map(|at| at.to_string()).unwrap_or_default();
+        }
+        self.rows.list.set_filter(filter);
+        self.request_selection(env);
         self.fetch_on(env);
         Ok(())
     }
@@ -170,13 +263,19 @@ impl Screen for AuditLog {
 
     fn status(&self, _: &World) -> String {
         let status = self.rows.list.status_text(None);
+        if let Some(search) = self.search_text() {
+            return format!("{status}  {search}");
+        }
         if !self.is_cut() {
             return status;
         }
         let loaded = words::count(i64::try_from(self.rows.list.rows().len()).unwrap_or(i64::MAX));
+        // The daemon knows the tests that it got.
+        let is_local = self.requested == Some(AuditSelection::default());
+        let note = if is_local { self.rows.list.loaded_rows_note() } else { "" };
         match self.rows.total {
-            Some(total) => format!("{status}  {loaded} of {} loaded", words::count(total)),
-            None => format!("{status}  the newest {loaded} loaded"),
+            Some(total) => format!("{status}  {loaded} of {} loaded{note}", words::count(total)),
+            None => format!("{status}  the newest {loaded} loaded{note}"),
         }
     }
 

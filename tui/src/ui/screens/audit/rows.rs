@@ -31,6 +31,15 @@ fn object(entry: &AuditSummary) -> String {
     if names_kind && !path.is_empty() { path } else { entry.object() }
 }
 
+/// Returns the names of the accounts that an entry is about: those that did it, the object, and its owner.
+fn accounts(entry: &AuditSummary) -> Vec<&str> {
+    let actor = entry.actor();
+    let owner = entry.object_owner().split('/').next().unwrap_or_default();
+    let is_account = ["user", "organization", "member", "collaborator"].contains(&entry.object_kind());
+    let object = if is_account { entry.object_name() } else { "" };
+    [&*actor.name, &*actor.acts_as, owner, object].into_iter().filter(|name| !name.is_empty()).collect()
+}
+
 static COLUMNS: [Column<AuditSummary>; 7] = [
     Column {
         title: "AGE",
@@ -86,7 +95,8 @@ static COLUMNS: [Column<AuditSummary>; 7] = [
 impl Haystack for AuditSummary {
     fn text(&self) -> Cow<'_, str> {
         let (actor, object) = (audit_text::actor(self.actor()), self.object());
-        format!("{} {object} {actor} {} {}", self.action(), self.result(), self.origin()).into()
+        // The daemon looks for words in the same texts (`store/audit/filter`).
+        format!("{} {object} {actor} {} {} {}", self.action(), self.result(), self.origin(), self.reason()).into()
     }
 
     fn column(&self, name: &str) -> Option<String> {
@@ -97,6 +107,8 @@ impl Haystack for AuditSummary {
             "result" => Some(self.result().to_owned()),
             "from" => Some(self.origin()),
             "request" => Some(self.request().to_owned()),
+            "repo" => self.repository_path(),
+            "user" => Some(accounts(self).join(" ")),
             _ => None,
         }
     }
@@ -116,6 +128,16 @@ impl Haystack for AuditSummary {
                 let by_id = id != 0 && is_value(&format!("{kind} {id}"));
                 by_id || is_value(kind) || is_value(&format!("{kind} {name}")) || is_value(&self.object())
             }
+            "repo" => {
+                let id = || self.entry().object.repository_id.map(|id| id.to_string());
+                let is_id = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+                if is_id {
+                    id().as_deref() == Some(value)
+                } else {
+                    self.repository_path().is_some_and(|path| is_value(&path))
+                }
+            }
+            "user" => accounts(self).into_iter().any(is_value),
             _ => self.column(name).is_some_and(|text| is_value(&text)),
         }
     }
@@ -141,6 +163,8 @@ impl Row for AuditSummary {
         FilterColumn::text("result"),
         FilterColumn::text("from"),
         FilterColumn::text("request"),
+        FilterColumn::text("repo"),
+        FilterColumn::text("user"),
         FilterColumn::count("id"),
         FilterColumn::age("age"),
     ];

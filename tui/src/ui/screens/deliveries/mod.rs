@@ -342,10 +342,13 @@ impl Screen for Deliveries {
         if !self.is_cut() {
             return status;
         }
+        // The daemon knows the other tests of a filter.
+        let is_local = !self.rows.list.filter().required_words(&["repo"], usize::MAX).is_empty();
+        let note = if is_local { self.rows.list.loaded_rows_note() } else { "" };
         let loaded = words::count(i64::try_from(self.rows.list.rows().len()).unwrap_or(i64::MAX));
         match self.rows.total {
-            Some(total) => format!("{status}  {loaded} of {} loaded", words::count(total)),
-            None => format!("{status}  the newest {loaded} loaded"),
+            Some(total) => format!("{status}  {loaded} of {} loaded{note}", words::count(total)),
+            None => format!("{status}  the newest {loaded} loaded{note}"),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The newest log records of the daemon, newest first. Only for administrators.
 //!
-//! The daemon filters by level; the filter line searches the loaded records.
+//! The daemon filters by level; the filter line searches the loaded records, and the status line says so.
 
 mod rows;
 
@@ -247,7 +247,8 @@ impl Screen for DaemonLog {
     }
 
     fn status(&self, _: &World) -> String {
-        let status = self.rows.list.status_text(None);
+        // The daemon may have older records, and does not say so.
+        let status = self.rows.list.status_text(None) + self.rows.list.loaded_rows_note();
         format!("{status}  {} error  {} warn", self.count("error"), self.count("warn"))
     }
 

@@ -134,6 +134,7 @@ impl Runs {
             return true;
         }
         if self.rows.clear_one(env) {
+            self.request_filtered(env);
             self.cursor_moved(env);
             return true;
         }

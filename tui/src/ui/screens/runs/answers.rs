@@ -23,8 +23,10 @@ impl Runs {
     /// Handles a response.
     pub(super) fn take(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
         match (request, result) {
-            (Request::RunList { .. }, Ok(Answer::RunList(page, more))) if self.rows.awaits(request) => {
-                self.is_cut = *more;
+            (Request::RunList { .. }, Ok(Answer::RunList(page, searched))) if self.rows.awaits(request) => {
+                self.searched = *searched;
+                self.is_complete =
+                    matches!(request, Request::RunList { text, .. } if text.is_empty()) && !searched.more;
                 let opened = self.rows.list.current().map(|run| run.id).filter(|_| self.in_parts);
                 self.rows.take(page.clone(), env.world);
                 // A filter can hide it, too. The cursor is on another run then.
@@ -37,6 +39,7 @@ impl Runs {
                 {
                     env.notify(format!("Run {id} is not among the listed runs; see farrier run show {id}"));
                 }
+                self.request_filtered(env);
                 self.fetch_on(env);
                 self.request_parts(false, env);
             }

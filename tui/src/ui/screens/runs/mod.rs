@@ -1,11 +1,13 @@
 //! Workflow runs of all repositories or of one, and the jobs and artifacts of the run under the cursor.
 //!
-//! The daemon filters by repository, status and conclusion; the filter line searches the loaded rows.
+//! The daemon filters by repository, status and conclusion and, while not all runs are loaded, by the words of the
+//! filter. The filter also applies to the loaded rows at once.
 
 mod actions;
 mod answers;
 mod part_rows;
 mod rows;
+mod search;
 
 use std::time::Duration;
 
@@ -16,8 +18,8 @@ use self::part_rows::RunPart;
 use super::{Related, Screen, ScreenId, Selection, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
-    list::{self, Feed, List, ListView, TableOptions},
-    net::{Answer, Problem, Request},
+    list::{self, BadFilter, Feed, List, ListView, TableOptions},
+    net::{Answer, Problem, Request, SearchProgress},
     runs::ListedRun,
     view::{self, Role, below, fit_left, rule, wrapped},
     words,
@@ -95,8 +97,12 @@ pub(crate) struct Runs {
     pub(super) rows: Feed<ListedRun>,
     /// Maximum number of runs to load.
     row_limit: usize,
-    /// Whether older runs exist that are not loaded.
-    is_cut: bool,
+    /// How far the daemon has searched, and whether older runs exist that are not loaded.
+    searched: SearchProgress,
+    /// Whether all runs of the tab are loaded, so that the daemon need not filter them.
+    is_complete: bool,
+    /// The words of the filter in the last request.
+    requested_text: String,
     /// The jobs and artifacts of `parts_of`.
     parts: Feed<RunPart>,
     /// ID of the run whose artifacts are loaded or requested.
@@ -116,7 +122,9 @@ impl Default for Runs {
             tab: RunTab::All,
             rows: Feed::new(List::default()),
             row_limit: ROWS_STEP,
-            is_cut: false,
+            searched: SearchProgress::default(),
+            is_complete: false,
+            requested_text: String::new(),
             parts: Feed::new(List::default()),
             parts_of: None,
             parts_cut: false,
@@ -134,7 +142,8 @@ impl Runs {
             self.rows.stop(env);
             self.rows.empty();
             self.forget_parts(env);
-            (self.row_limit, self.is_cut, self.in_parts) = (ROWS_STEP, false, false);
+            (self.row_limit, self.in_parts, self.is_complete) = (ROWS_STEP, false, false);
+            self.searched = SearchProgress::default();
         }
         self.refresh(env);
     }
@@ -161,12 +170,15 @@ impl Runs {
 
     fn request_rows(&mut self, env: &mut Env) {
         let (status, conclusion) = self.tab.filter();
-        self.rows.request(Request::RunList { of: self.of.clone(), status, conclusion, rows: self.row_limit }, env);
+        let (of, text, rows) = (self.of.clone(), self.text_for_daemon(), self.row_limit);
+        self.requested_text.clone_from(&text);
+        self.rows.request(Request::RunList { of, status, conclusion, text, rows }, env);
     }
 
     /// Loads older runs when the cursor comes near the last row or a filter leaves few rows.
     fn fetch_on(&mut self, env: &mut Env) {
-        let is_full = self.is_cut && self.rows.list.rows().len() >= self.row_limit;
+        let is_search = self.searched.examined.is_some();
+        let is_full = self.searched.more && (is_search || self.rows.list.rows().len() >= self.row_limit);
         if is_full && !self.rows.is_waiting() && self.rows.list.below() < NEAR && self.row_limit < ROWS_MAX {
             self.row_limit = (self.row_limit * 2).min(ROWS_MAX);
             self.request_rows(env);
@@ -253,7 +265,7 @@ impl Screen for Runs {
     }
 
     fn refresh_interval(&self) -> Option<Duration> {
-        let slower = u32::try_from(self.row_limit / ROWS_STEP).unwrap_or(1);
+        let slower = u32::try_from(self.row_limit / ROWS_STEP).unwrap_or(1).saturating_add(self.search_steps());
         Some(REFRESH_INTERVAL.saturating_mul(slower))
     }
 
@@ -297,6 +309,17 @@ impl Screen for Runs {
         self.take(request, result, env);
     }
 
+    fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), BadFilter> {
+        if self.in_parts {
+            self.parts.set_filter(text)?;
+        } else {
+            self.rows.set_filter(text)?;
+            self.request_filtered(env);
+        }
+        self.cursor_moved(env);
+        Ok(())
+    }
+
     fn subject(&self) -> Option<String> {
         if self.in_parts {
             self.parts.list.subject(RunPart::name, "jobs and artifacts")
@@ -320,14 +343,18 @@ impl Screen for Runs {
 
     fn status(&self, _: &World) -> String {
         if self.in_parts {
-            return self.parts.list.status_text(None);
+            let note = if self.parts_cut { self.parts.list.loaded_rows_note() } else { "" };
+            return self.parts.list.status_text(None) + note;
         }
         let status = self.rows.list.status_text(None);
-        if !self.is_cut {
+        if let Some(search) = self.search_text() {
+            return format!("{status}  {search}");
+        }
+        if !self.searched.more {
             return status;
         }
         let loaded = words::count(i64::try_from(self.rows.list.rows().len()).unwrap_or(i64::MAX));
-        format!("{status}  only the newest {loaded} loaded")
+        format!("{status}  only the newest {loaded} loaded{}", self.rows.list.loaded_rows_note())
     }
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {

@@ -268,7 +268,7 @@ impl Screen for Users {
     }
 }
 
-/// Shows what a user did.
+/// Shows what a user did, and what was done to the account and to what it owns.
 fn audit_trail(login: &str) -> Cmd {
-    Cmd::Line(format!("audit list --actor {login}"))
+    Cmd::Line(format!("audit list --user {login}"))
 }

@@ -4,7 +4,10 @@ use farrier_common::api::AuditEntry;
 use serde_json::json;
 
 use super::super::prelude::*;
-use crate::ui::{audit::AuditCompactor, net::Page};
+use crate::ui::{
+    audit::AuditCompactor,
+    net::{Page, SearchProgress},
+};
 
 /// Five entries of different kinds, newest first.
 pub(in super::super) fn audit() -> Answer {
@@ -48,5 +51,11 @@ pub(in super::super) fn audit() -> Answer {
 pub(in super::super) fn audit_of(entries: Vec<AuditEntry>) -> Answer {
     let mut compactor = AuditCompactor::default();
     let items: Vec<_> = entries.into_iter().map(|entry| compactor.compact(entry)).collect();
-    Answer::Audit(Page { total: i64::try_from(items.len()).ok(), items, last: true })
+    Answer::Audit(Page { total: i64::try_from(items.len()).ok(), items, last: true }, SearchProgress::default())
+}
+
+/// Returns the response with these entries, if the daemon searched and examined `examined` entries.
+pub(in super::super) fn audit_search(entries: Vec<AuditEntry>, examined: i64, more: bool) -> Answer {
+    let Answer::Audit(page, _) = audit_of(entries) else { unreachable!() };
+    Answer::Audit(Page { total: None, ..page }, SearchProgress { examined: Some(examined), more })
 }

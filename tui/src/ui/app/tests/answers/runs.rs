@@ -3,7 +3,10 @@
 use farrier_common::api::{ArtifactJob, ArtifactRun, FoundArtifact, FoundJob, FoundRun};
 
 use super::super::prelude::*;
-use crate::ui::{net::Page, runs::ListedRunCompactor};
+use crate::ui::{
+    net::{Page, SearchProgress},
+    runs::ListedRunCompactor,
+};
 
 /// A run with one job. An empty conclusion means that it is in progress.
 pub(in super::super) fn found_run(id: i64, repository: &str, conclusion: &str) -> FoundRun {
@@ -36,7 +39,7 @@ pub(in super::super) fn found_run(id: i64, repository: &str, conclusion: &str) -
 pub(in super::super) fn run_page(items: Vec<FoundRun>, more: bool) -> Answer {
     let mut compactor = ListedRunCompactor::default();
     let items = items.into_iter().map(|run| compactor.compact(run)).collect();
-    Answer::RunList(Page { items, total: None, last: true }, more)
+    Answer::RunList(Page { items, total: None, last: true }, SearchProgress { examined: None, more })
 }
 
 /// Three runs: in progress, successful and failed.

@@ -1,7 +1,7 @@
 //! Scenes of the audit log and of the log of the daemon.
 
 use super::{super::prelude::*, Scene, on};
-use crate::ui::net::{Page, ProblemKind};
+use crate::ui::net::{Page, ProblemKind, SearchProgress};
 
 pub(super) const AUDIT: &[Scene] = &[
     on("audit", |screen| {
@@ -15,7 +15,8 @@ pub(super) const AUDIT: &[Scene] = &[
     on("no-audit", |screen| {
         screen.keys("6");
         let none = Page { items: Vec::new(), total: Some(0), last: true };
-        screen.answer(|request| matches!(request, Request::Audit { .. }), Ok(Answer::Audit(none)));
+        let answer = Answer::Audit(none, SearchProgress::default());
+        screen.answer(|request| matches!(request, Request::Audit { .. }), Ok(answer));
     }),
 ];
 

@@ -3,7 +3,7 @@
 use super::RepositoryContent;
 use crate::{
     output::clean_line,
-    ui::{net::Request, screens::repositories::tab::RepositoryTab, times::Clock, words},
+    ui::{list::ListView as _, net::Request, screens::repositories::tab::RepositoryTab, times::Clock, words},
 };
 
 impl RepositoryContent {
@@ -42,7 +42,11 @@ impl RepositoryContent {
             return Some(viewer.status());
         }
         // The total is shown beside the tabs. The daemon does not search in commits.
-        (tab == RepositoryTab::Commits).then(|| self.commits.list.status_text(self.commits.total))
+        (tab == RepositoryTab::Commits).then(|| {
+            let is_full = self.commits.has_all() && self.commits.list.rows().len() >= self.row_limit;
+            let note = if is_full || self.commits.is_cut() { self.commits.list.loaded_rows_note() } else { "" };
+            self.commits.list.status_text(self.commits.total) + note
+        })
     }
 
     /// Returns the texts to copy for the row under the cursor: key, label and text. Paths and titles can contain line
