@@ -50,6 +50,7 @@ use crate::{
         releases::downloads::DownloadCounts,
         repositories,
         sign_in::SignIn,
+        storage_use::StorageUse,
         work::WorkShares,
     },
     set_aside::SetAside,
@@ -154,6 +155,7 @@ pub async fn run_with_store(
     tasks.keep("unused LFS objects", background::run_lfs_collection(context.clone()));
     tasks.keep_in_background("deliver", delivery::run(context.delivery.clone()));
     tasks.keep_in_background("bundles", background::run_bundles(context.clone()));
+    tasks.keep_in_background("storage by owner", background::run_storage_use(context.clone()));
     tasks.keep_in_background("fan-out", delivery::run_fan_out(context.delivery.clone()));
     tasks.short(ref_moves::adopt_marked(context.clone()));
     tasks.short(repositories::fill_branch_counts(context.clone()));
@@ -297,6 +299,7 @@ async fn build(
         backups: BackupState::default(),
         pruning: Wake::default(),
         lfs_collection: LfsCollection::default(),
+        storage_use: StorageUse::default(),
         log_filter,
         log_records: LogRecords::of_process(),
         serving,

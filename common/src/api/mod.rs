@@ -98,7 +98,8 @@ pub use self::{
     ssh_key::{CreateKey, DeployKey, PublicKey},
     status::{
         Amount, ArtifactLimits, DiskStatus, Health, HealthCheck, Kept, ListenerStatus, LogFilter, MetricsSeries,
-        SetLogFilter, SshHostKey, SshService, Status, StoreStatus, Version, WorkLimit,
+        OwnerStorage, SetLogFilter, SshHostKey, SshService, Status, StorageByOwner, StorageSizes, StoreStatus, Version,
+        WorkLimit,
     },
     tag::{AnnotatedTag, ArchiveDownloads, CreateTag, Tag},
     task::{BackgroundTask, BackgroundTasks, Cron, LfsCollectionFigures, TaskPhase},

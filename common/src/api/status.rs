@@ -102,6 +102,88 @@ pub struct Status {
     pub ssh_host_keys: Vec<SshHostKey>,
     /// Totals of stored data; only for administrators.
     pub kept: Option<Kept>,
+    /// Stored data by owner; only for administrators whose token may read the administration, and absent until the
+    /// daemon has added it up for the first time, about a minute after its start.
+    pub storage: Option<StorageByOwner>,
+}
+
+/// Stored data by owner, as the daemon added it up last.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct StorageByOwner {
+    /// When the sums were complete, RFC 3339.
+    pub computed_at: String,
+    /// The owners that use most storage, the largest first; at most ten.
+    pub owners: Vec<OwnerStorage>,
+    /// Number of the other owners of repositories.
+    pub other_owners: i64,
+    /// What the other owners use together.
+    pub others: StorageSizes,
+}
+
+/// What the repositories of one owner use. Deleted data is not included.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct OwnerStorage {
+    /// Id of the user or organization.
+    pub id: i64,
+    /// Name of the user or organization.
+    pub name: String,
+    /// Number of repositories.
+    pub repositories: i64,
+    /// What they use.
+    pub sizes: StorageSizes,
+}
+
+/// Sizes of stored data by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct StorageSizes {
+    /// Git data, bytes.
+    pub git_bytes: i64,
+    /// LFS objects, bytes. An object counts once for each repository that has it.
+    pub lfs_bytes: i64,
+    /// Artifacts, bytes.
+    pub artifact_bytes: i64,
+    /// Cache entries, bytes.
+    pub cache_bytes: i64,
+    /// Files of releases, bytes.
+    pub release_bytes: i64,
+}
+
+impl StorageSizes {
+    /// Returns the sizes with their names, in a fixed order.
+    pub fn named(&self) -> [(&'static str, i64); 5] {
+        [
+            ("git", self.git_bytes),
+            ("LFS", self.lfs_bytes),
+            ("artifacts", self.artifact_bytes),
+            ("caches", self.cache_bytes),
+            ("release files", self.release_bytes),
+        ]
+    }
+
+    /// Returns the sum of all kinds.
+    pub fn total(&self) -> i64 {
+        self.named().iter().fold(0, |sum: i64, (_, bytes)| sum.saturating_add(*bytes))
+    }
+
+    /// Adds other sizes.
+    pub fn increase_by(&mut self, other: &Self) {
+        let pairs = [
+            (&mut self.git_bytes, other.git_bytes),
+            (&mut self.lfs_bytes, other.lfs_bytes),
+            (&mut self.artifact_bytes, other.artifact_bytes),
+            (&mut self.cache_bytes, other.cache_bytes),
+            (&mut self.release_bytes, other.release_bytes),
+        ];
+        for (sum, bytes) in pairs {
+            *sum = sum.saturating_add(bytes);
+        }
+    }
 }
 
 /// A limited kind of work and its use.

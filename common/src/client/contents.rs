@@ -13,6 +13,13 @@ impl Client {
         Pages::new(self, format!("{}/commits?sha={}&{fields}{path}", repo.api(), segment(reference)))
     }
 
+    /// Lists the commits that the commit `reference` contains and the commit `not` does not contain, newest first.
+    pub fn new_commits(&self, repo: &RepositoryPath, not: &str, reference: &str) -> Pages<'_> {
+        let fields = "stat=false&files=false&verification=false";
+        let target = format!("{}/commits?sha={}&not={}&{fields}", repo.api(), segment(reference), segment(not));
+        Pages::new(self, target)
+    }
+
     /// Returns the commit that a branch, tag or commit ID names, with its line counts.
     pub async fn commit(&self, repo: &RepositoryPath, reference: &str) -> Result<Commit, ClientError> {
         let fields = "files=false&verification=false";

@@ -5,7 +5,7 @@ mod fake;
 
 use bytes::Bytes;
 use farrier_common::{
-    api::{BeginRun, Commit, Conclusion, CreateRepository},
+    api::{BeginRun, Commit, Conclusion, CreateRepository, CreateTag},
     client::{Client, ClientError, Endpoint, RunScope, SignedUrl},
 };
 use http::StatusCode;
@@ -237,7 +237,8 @@ async fn job_and_run_ids_are_sent_as_integers() {
 #[tokio::test]
 async fn names_of_branches_and_files_are_escaped_in_requests_for_content() {
     let commit = ok(r#"{"sha":"a1","commit":{"tree":{"sha":"b2"}}}"#);
-    let fake = Fake::tcp([commit, ok("diff"), answer("200 OK", "", "text"), ok("[]"), ok("{}")]).await;
+    let fake =
+        Fake::tcp([commit, ok("diff"), answer("200 OK", "", "text"), ok("[]"), ok("{}"), ok("{}"), ok("[]")]).await;
     let (client, repo) = (fake.client(), "o/r".parse().unwrap());
     assert_eq!(client.commit(&repo, "feat/x#1").await.unwrap().commit.tree.sha, "b2");
     client.commit_diff(&repo, "a1").await.unwrap();
@@ -247,6 +248,9 @@ async fn names_of_branches_and_files_are_escaped_in_requests_for_content() {
     let none = pages.next(|found: Vec<Commit>| (0, found), |commit| commit.sha.clone()).await.unwrap();
     assert_eq!(none, None);
     client.delete_tag(&repo, "v1/rc 1").await.unwrap();
+    let tag = CreateTag { tag_name: "v1".into(), target: "main".into(), ..CreateTag::default() };
+    client.create_tag(&repo, &tag).await.unwrap();
+    client.new_commits(&repo, "a1", "b2").count().await.unwrap();
     let lines: Vec<String> = fake.requests().into_iter().map(|request| request.line).collect();
     let expected = [
         "GET /api/v1/repos/o/r/git/commits/feat%2Fx%231?files=false&verification=false",
@@ -255,6 +259,8 @@ async fn names_of_branches_and_files_are_escaped_in_requests_for_content() {
         "GET /api/v1/repos/o/r/commits?sha=feat%2Fx&stat=false&files=false&verification=false&path=src%2Fa%20b\
          &page=1&limit=50",
         "DELETE /api/v1/repos/o/r/tags/v1%2Frc%201",
+        "POST /api/v1/repos/o/r/tags",
+        "GET /api/v1/repos/o/r/commits?sha=b2&not=a1&stat=false&files=false&verification=false&page=1&limit=1",
     ];
     assert_eq!(lines, expected.map(|line| format!("{line} HTTP/1.1")));
 }

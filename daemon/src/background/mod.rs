@@ -8,6 +8,7 @@ mod bundles;
 mod lfs;
 mod mirrors;
 mod prune;
+mod storage_use;
 mod sweep;
 mod tokens;
 mod trim;
@@ -15,6 +16,6 @@ mod unfinished;
 
 pub use self::{
     audit::run as run_audit, bundles::run as run_bundles, lfs::run as run_lfs_collection, mirrors::run as run_mirrors,
-    prune::run as run_prune, sweep::run as run_sweep, tokens::run as run_token_expiry, trim::run as run_trim,
-    unfinished::run as run_unfinished_uploads,
+    prune::run as run_prune, storage_use::run as run_storage_use, sweep::run as run_sweep,
+    tokens::run as run_token_expiry, trim::run as run_trim, unfinished::run as run_unfinished_uploads,
 };

@@ -22,6 +22,7 @@ use super::{
     mirrors::MirrorRuns,
     releases::downloads::DownloadCounts,
     sign_in::SignIn,
+    storage_use::StorageUse,
     work::WorkShares,
 };
 use crate::{
@@ -91,6 +92,8 @@ pub struct ContextFields {
     pub pruning: Wake,
     /// The search for LFS objects that no file names.
     pub lfs_collection: LfsCollection,
+    /// How much storage each owner uses, as added up last.
+    pub storage_use: StorageUse,
     /// The log filter, in the syntax of `log.filter`. The log applies each new value.
     pub log_filter: watch::Sender<String>,
     /// The newest log records of this process.

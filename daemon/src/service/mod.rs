@@ -48,6 +48,7 @@ pub mod ssh_keys;
 pub mod ssh_sign_in;
 pub mod status;
 pub mod statuses;
+pub mod storage_use;
 pub mod tasks;
 pub mod teams;
 pub mod templates;

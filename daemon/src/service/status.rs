@@ -12,7 +12,7 @@ use farrier_common::{
 
 use rustix::fs::StatVfsMountFlags;
 
-use super::{Context, Error, audit::AuditOutput, backups, deliveries::watch, disk_space};
+use super::{Context, Error, audit::AuditOutput, backups, deliveries::watch, disk_space, storage_use};
 use crate::{
     model::identity::Identity,
     shares::Usage,
@@ -152,6 +152,7 @@ pub async fn status(context: &Context, identity: &Identity) -> Result<Status, Er
         restore_days: context.config.storage.set_aside_days.into(),
         ssh_host_keys: context.serving.ssh.host_keys.clone(),
         kept: if identity.is_admin() { Some(kept(context).await?) } else { None },
+        storage: storage_use::shown(context, identity),
     })
 }
 

@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, time::Duration};
 
 use farrier_common::{
-    api::{Amount, Status, WorkLimit},
+    api::{Amount, Status, StorageSizes, WorkLimit},
     client::Client,
 };
 
@@ -78,7 +78,28 @@ fn page(status: &Status) -> String {
                 .push(("fan-out", format!("the deliveries of {} events are still to be written", kept.fan_out_events)));
         }
     }
+    if let Some(storage) = &status.storage {
+        lines.extend(storage.owners.iter().map(|owner| {
+            let repositories = if owner.repositories == 1 { "repository" } else { "repositories" };
+            let name = format!("{} ({} {repositories})", owner.name, owner.repositories);
+            ("storage", sizes(&name, &owner.sizes))
+        }));
+        match storage.other_owners {
+            0 => {}
+            1 => lines.push(("storage", sizes("1 other owner", &storage.others))),
+            many => lines.push(("storage", sizes(&format!("{many} other owners"), &storage.others))),
+        }
+        lines.push(("storage as of", moment(&storage.computed_at)));
+    }
     fields(&lines)
+}
+
+/// Returns what an owner uses: `mia (2 repositories): 3.0 MiB; git 2.0 MiB, caches 1.0 MiB`.
+fn sizes(name: &str, sizes: &StorageSizes) -> String {
+    let used = sizes.named().into_iter().filter(|(_, bytes)| *bytes > 0);
+    let kinds: Vec<String> = used.map(|(kind, bytes)| format!("{kind} {}", human_bytes(bytes))).collect();
+    let details = if kinds.is_empty() { String::new() } else { format!("; {}", kinds.join(", ")) };
+    format!("{name}: {}{details}", human_bytes(sizes.total()))
 }
 
 /// Returns the use of a limited kind of work.
@@ -123,6 +144,8 @@ fn duration(seconds: i64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use farrier_common::api::{OwnerStorage, StorageByOwner};
+
     use super::*;
 
     #[test]
@@ -147,6 +170,21 @@ mod tests {
         let page = page(&Status { limits, ..Status::default() });
         assert!(page.contains("git: 3 of 24 running, 2 refused\n") && !page.contains("upload"), "{page}");
         assert!(page.contains("request_memory: 3.0 MiB of 256.0 MiB in use, 1 refused\n"), "{page}");
+    }
+
+    #[test]
+    fn the_status_page_shows_the_storage_of_owners() {
+        let sizes = StorageSizes { git_bytes: 2 << 20, release_bytes: 1 << 20, ..StorageSizes::default() };
+        let owner = OwnerStorage { id: 2, name: "mia".into(), repositories: 2, sizes };
+        let storage = StorageByOwner {
+            computed_at: "2026-11-21T12:00:00Z".into(),
+            owners: vec![owner],
+            other_owners: 3,
+            others: StorageSizes::default(),
+        };
+        let page = page(&Status { storage: Some(storage), ..Status::default() });
+        assert!(page.contains("mia (2 repositories): 3.0 MiB; git 2.0 MiB, release files 1.0 MiB\n"), "{page}");
+        assert!(page.contains("3 other owners: 0 B\n") && page.contains("storage as of"), "{page}");
     }
 
     #[test]

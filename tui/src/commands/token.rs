@@ -4,7 +4,7 @@ use farrier_common::{
     api::{AccessToken, CreateToken, TokenRepository},
     client::{Client, RepositoryPath},
 };
-use jiff::{SpanRelativeTo, Timestamp, civil, tz::TimeZone};
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::list;
@@ -12,6 +12,7 @@ use crate::{
     args::Token,
     clock,
     exit::Failure,
+    moment,
     output::{Output, Table, time},
 };
 
@@ -33,7 +34,7 @@ pub(super) async fn run(command: Token, client: &Client, output: &Output) -> Res
         }
     };
     let expires_at = match &args.expires {
-        Some(text) => Some(instant(text, clock::now())?.to_string()),
+        Some(text) => Some(expiry(text, clock::now())?.to_string()),
         None => None,
     };
     let scopes = args.scopes.iter().map(|scope| scope.trim().to_owned()).collect();
@@ -89,23 +90,9 @@ fn last_used(token: &AccessToken) -> String {
     if is_set { time(&token.last_used_at) } else { "never".to_owned() }
 }
 
-/// Parses `2030-01-02T03:04:05Z`, `2030-01-02` or `30d`, rounded to whole seconds.
-fn instant(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
-    let later = || {
-        let span: jiff::Span = text.parse().ok()?;
-        let duration = span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()?;
-        now.checked_add(duration).ok()
-    };
-    let date = || text.parse::<civil::Date>().ok()?.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp());
-    let instant = text.parse().ok().or_else(date).or_else(later);
-    let instant = instant.and_then(|instant: Timestamp| Timestamp::from_second(instant.as_second()).ok());
-    match instant {
-        Some(instant) if instant > now => Ok(instant),
-        Some(_) => Err(Failure::Usage(format!("--expires: {text} is in the past"))),
-        None => Err(Failure::Usage(format!(
-            "--expires: {text:?} is not a valid time; expected 2030-01-02T03:04:05Z, 2030-01-02 or a duration such as 30d"
-        ))),
-    }
+/// Parses the value of `--expires`.
+fn expiry(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
+    moment::future(text, now).map_err(|problem| Failure::Usage(format!("--expires: {problem}")))
 }
 
 #[cfg(test)]
@@ -123,10 +110,10 @@ mod tests {
             ("12h", "2026-01-02T15:04:05Z"),
         ];
         for (text, expected) in cases {
-            assert_eq!(instant(text, now).unwrap().to_string(), expected, "{text}");
+            assert_eq!(expiry(text, now).unwrap().to_string(), expected, "{text}");
         }
         for bad in ["", "soon", "2020-01-01", "-1h", "30"] {
-            assert_eq!(instant(bad, now).unwrap_err().code(), crate::exit::USAGE, "{bad}");
+            assert_eq!(expiry(bad, now).unwrap_err().code(), crate::exit::USAGE, "{bad}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, TestDaemon, send};
+use crate::support::{Answer, TestDaemon, eventually, send};
 
 /// The value of the metric `name`, which includes its labels.
 pub(super) fn value(metrics: &Answer, name: &str) -> u64 {
@@ -91,4 +91,34 @@ async fn the_status_shows_the_amount_of_stored_data() {
     let token = format!("token {}", farrier.token("octo", &["all"]).await);
     let status = send(&farrier.tcp(), Method::GET, "/api/farrier/v1/status", &[("authorization", &token)], "").await;
     assert_eq!((status.status, &status.json()["kept"]), (200, &Value::Null));
+}
+
+#[tokio::test]
+async fn the_status_shows_the_storage_of_owners_that_was_added_up_in_the_background() {
+    let clock = farrierd::clock::Clock::manual(1_767_323_045_000);
+    let farrier = TestDaemon::with_clock(clock.clone(), |_| {}).await;
+    let status = async || farrier.admin(Method::GET, "/api/farrier/v1/status", Value::Null).await.json();
+    farrier.repository("tool").await;
+    let job = farrier.begin("tool", None).await;
+    farrier.upload(&job, "a", &[7; 4_000]).await;
+    assert_eq!(status().await["storage"], Value::Null, "nothing is added up in a request");
+    clock.advance_ms(60_000);
+    eventually("the sums are complete", async || !status().await["storage"].is_null()).await;
+    let storage = status().await["storage"].clone();
+    let owner = &storage["owners"][0];
+    assert_eq!((&owner["name"], &owner["repositories"]), (&json!("admin"), &json!(1)), "{storage}");
+    assert_eq!(owner["sizes"]["artifact_bytes"], 4_000, "{storage}");
+    assert_eq!(storage["other_owners"], 0);
+
+    // Others, and tokens that may not read the administration, do not get it.
+    farrier.user("octo").await;
+    for (user, scopes, may_read) in [
+        ("octo", &["all"][..], false),
+        ("admin", &["write:repository"][..], false),
+        ("admin", &["read:admin"][..], true),
+    ] {
+        let token = format!("token {}", farrier.token(user, scopes).await);
+        let shown = send(&farrier.tcp(), Method::GET, "/api/farrier/v1/status", &[("authorization", &token)], "").await;
+        assert_eq!((shown.status, shown.json()["storage"].is_null()), (200, !may_read), "{user} {scopes:?}");
+    }
 }

@@ -230,7 +230,11 @@ impl Field {
             return;
         }
         let text = self.text();
-        self.error = if self.required && text.is_empty() {
+        let is_missing = match &self.kind {
+            FieldValue::MultiSelect(_) => !self.is_on(),
+            _ => text.is_empty(),
+        };
+        self.error = if self.required && is_missing {
             Some("required".to_owned())
         } else if text.is_empty() {
             None

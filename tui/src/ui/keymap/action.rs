@@ -50,6 +50,7 @@ pub(crate) enum Action {
     Related,
     New,
     NewBranch,
+    NewTag,
     NewToken,
     /// Revokes tokens.
     Revoke,

@@ -158,6 +158,7 @@ const SCREENS: &[Binding] = &[
     bind(S::Tags, &[Key::Enter, C('l'), Key::Right], A::Open, "Show the files of the tag", "files")
         .also("open browse checkout"),
     bind(S::Tags, &[C('D')], A::DeleteTag, "Delete the tag", "delete tag").also("remove").of(O::Repository).changes(),
+    bind(S::Tags, &[C('n')], A::NewTag, "Create a tag", "new tag").also("add make").changes(),
     bind(S::RepositoryText, &[C('/')], A::Filter, "Search", "search").also("find"),
     bind(S::RepositoryText, &[C('n')], A::NextMatch, "Next match", ""),
     bind(S::RepositoryText, &[C('N')], A::PreviousMatch, "Previous match", ""),

@@ -11,7 +11,7 @@ use farrier_common::api::{
 
 use farrier_common::client::Tagged;
 
-use super::{Collaborator, Directory, Excerpt, OrganizationMember, RepositoryCounts};
+use super::{Collaborator, Directory, Excerpt, OrganizationMember, PushedCommits, RepositoryCounts};
 use crate::ui::{
     audit::AuditSummary,
     cache::CacheSummary,
@@ -59,6 +59,7 @@ pub(crate) enum Answer {
     Commits(Page<Commit>),
     /// A commit and its diff.
     Commit(Box<(Commit, Excerpt)>),
+    PushedCommits(PushedCommits),
     Tags(Page<Tag>),
     Branches(Page<Branch>),
     Collaborators(Page<Collaborator>),

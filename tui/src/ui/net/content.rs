@@ -50,6 +50,13 @@ pub(crate) struct Directory {
     pub(crate) entries: Page<TreeEntry>,
 }
 
+/// Numbers of commits that a push added to a branch and removed from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PushedCommits {
+    pub(crate) added: i64,
+    pub(crate) removed: i64,
+}
+
 /// Handles a request about content. `part` receives pages before the final response.
 pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
     Ok(match request {
@@ -62,6 +69,15 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
             let commit = client.commit(&repo, &sha).await?;
             let diff = excerpt(client.commit_diff(&repo, &sha).await?).await?;
             Answer::Commit(Box::new((commit, diff)))
+        }
+        Request::PushedCommits { repo, before, after } => {
+            let added = client.new_commits(&repo, &before, &after).count().await?;
+            let removed = client.new_commits(&repo, &after, &before).count().await?;
+            match (added, removed) {
+                (Some(added), Some(removed)) => Answer::PushedCommits(PushedCommits { added, removed }),
+                // An older daemon does not report the numbers.
+                _ => Answer::Done,
+            }
         }
         Request::Tags(repo) => {
             let open = |found: Vec<Tag>| found;

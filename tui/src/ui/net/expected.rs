@@ -24,6 +24,7 @@ impl Request {
             | Self::DeleteRepository(path)
             | Self::CreateBranch(path, _)
             | Self::DeleteBranch(path, _)
+            | Self::CreateTag(path, _)
             | Self::DeleteTag(path, _) => vec![path],
             Self::Manage(path, request) if request.changes() => vec![path],
             Self::SaveRepository(save) => vec![&save.path],

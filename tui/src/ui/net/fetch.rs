@@ -68,11 +68,13 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
         }
         Request::CreateBranch(path, request) => done(client.create_branch(&path, &request).await.map_err(failed())?),
         Request::DeleteBranch(path, name) => done(client.delete_branch(&path, &name).await.map_err(failed())?),
+        Request::CreateTag(path, request) => done(client.create_tag(&path, &request).await.map_err(failed())?),
         Request::DeleteTag(path, name) => done(client.delete_tag(&path, &name).await.map_err(failed())?),
         request @ (Request::Directory { .. }
         | Request::FileContent { .. }
         | Request::Commits { .. }
         | Request::Commit(..)
+        | Request::PushedCommits { .. }
         | Request::Tags(_)) => content::answer(client, request, part).await.map_err(failed())?,
         request @ Request::AccountKeys(..) => account_keys::answer(client, request).await.map_err(failed())?,
         request @ Request::Organization(_) => organizations::answer(client, request, part).await?,

@@ -52,7 +52,7 @@ pub(crate) use self::{
     answer::{Answer, Page, SearchProgress},
     archive::Existing,
     changes::{Batch, NewHook, SaveHook, SaveRepository},
-    content::{CONTENT_MAX_BYTES, CommitSummary, Directory, Excerpt},
+    content::{CONTENT_MAX_BYTES, CommitSummary, Directory, Excerpt, PushedCommits},
     counts::RepositoryCounts,
     deliveries::ROWS_STEP as DELIVERIES_STEP,
     expected::ExpectedRepository,

@@ -2,7 +2,7 @@
 
 use farrier_common::{
     api::{
-        CheckBranchFilter, CreateBranch, CreateRepository, CreateToken, CreateUser, EditArtifact, EditHook,
+        CheckBranchFilter, CreateBranch, CreateRepository, CreateTag, CreateToken, CreateUser, EditArtifact, EditHook,
         EditRepository, EditUser, MigrateRepository, RestoreRepository,
     },
     client::{AuditFilter, HookOwner, RepositoryPath},
@@ -69,7 +69,14 @@ pub(crate) enum Request {
     },
     /// A commit with the beginning of its diff.
     Commit(RepositoryPath, String),
+    /// Counts the commits that a push added to a branch and removed from it. `before` and `after` are commit IDs.
+    PushedCommits {
+        repo: RepositoryPath,
+        before: String,
+        after: String,
+    },
     Tags(RepositoryPath),
+    CreateTag(RepositoryPath, Box<CreateTag>),
     DeleteTag(RepositoryPath, String),
     Branches(RepositoryPath),
     CreateBranch(RepositoryPath, Box<CreateBranch>),
@@ -302,6 +309,7 @@ impl Request {
                 | Self::FileContent { .. }
                 | Self::Commits { .. }
                 | Self::Commit(..)
+                | Self::PushedCommits { .. }
                 | Self::Tags(_)
                 | Self::Branches(_)
                 | Self::RepositoryCounts(_)

@@ -14,7 +14,7 @@ use super::{
     hooks::form as hook_form,
     organizations::{form as team_form, organization_form},
     repositories::{form as repo_form, management::form as management_form},
-    users::form as user_form,
+    users::{form as user_form, token_form},
 };
 use crate::ui::{
     form::Form,
@@ -47,6 +47,7 @@ pub(crate) enum FormKind {
     EditRepository(RepositoryPath),
     Migrate,
     CreateBranch(RepositoryPath),
+    CreateTag(RepositoryPath),
     AddCollaborator(RepositoryPath),
     /// The repository, and the name of the collaborator.
     ChangeCollaborator(RepositoryPath, String),
@@ -93,6 +94,7 @@ impl FormKind {
                 Request::MigrateRepository(request)
             }
             Self::CreateBranch(path) => repo_form::create_branch_request(path, form),
+            Self::CreateTag(path) => repo_form::create_tag_request(path, form),
             Self::AddCollaborator(path) => management_form::collaborator_request(path, form.text("user"), form),
             Self::ChangeCollaborator(path, user) => management_form::collaborator_request(path, user, form),
             Self::AddDeployKey(path) => management_form::deploy_key_request(path, form),
@@ -107,7 +109,7 @@ impl FormKind {
             Self::EditTeam(team, others) => team_form::edit_request(team, others, form)?,
             Self::AddTeamMember(team) => team_form::member_request(team, form),
             Self::AddTeamRepository(team) => team_form::repository_request(team, form)?,
-            Self::CreateToken(login) => user_form::token_request(login, form),
+            Self::CreateToken(login) => token_form::request(login, form)?,
             Self::AddKey(login, is_own) => user_form::key_request(login, *is_own, form),
             Self::Token => {
                 let token = Token::new(form.text("token")).map_err(|error| ("token", error.to_string()))?;
@@ -168,6 +170,7 @@ impl FormKind {
         match self {
             Self::EditRepository(path)
             | Self::CreateBranch(path)
+            | Self::CreateTag(path)
             | Self::AddCollaborator(path)
             | Self::ChangeCollaborator(path, _)
             | Self::AddDeployKey(path)

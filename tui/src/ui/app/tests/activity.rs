@@ -126,6 +126,7 @@ fn shows_the_results_of_an_event(columns: u16, rows: u16) {
     screen.answer(|request| matches!(request, Request::Events { .. }), Ok(Answer::Event(Box::new(event))));
     let of_event = |mut delivery: farrier_common::api::Delivery| {
         delivery.event_id = Some(7);
+        delivery.hook_id = delivery.id;
         delivery
     };
     let items = [
@@ -135,5 +136,33 @@ fn shows_the_results_of_an_event(columns: u16, rows: u16) {
     ];
     screen.answer(|request| matches!(request, Request::Deliveries { .. }), Ok(listed_deliveries(&items, None)));
     let text = screen.text();
-    assert!(text.contains("mia pushed to main of tools/cli; 2 deliveries succeeded, 1 failed"), "{text}");
+    assert!(text.contains("mia pushed to main of tools/cli; 2 hooks notified, 1 failed"), "{text}");
+}
+
+#[test]
+fn the_commits_of_a_push_are_counted_once() {
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys("1");
+    screen.answer(|request| *request == Request::Status, Ok(status()));
+    let event = farrier_common::api::Event {
+        id: 7,
+        kind: "push".into(),
+        actor: "mia".into(),
+        at: "2026-11-21T12:00:00Z".into(),
+        repository: "tools/cli".into(),
+        r#ref: "refs/heads/main".into(),
+        before: "1".repeat(40),
+        after: "2".repeat(40),
+        ..Default::default()
+    };
+    screen.answer(|request| matches!(request, Request::Events { .. }), Ok(Answer::Event(Box::new(event))));
+    screen.take_requests();
+    screen.advance(Duration::from_secs(2));
+    let is_count = |request: &Request| matches!(request, Request::PushedCommits { .. });
+    let size = crate::ui::net::PushedCommits { added: 3, removed: 0 };
+    screen.answer(is_count, Ok(Answer::PushedCommits(size)));
+    assert!(screen.text().contains("mia pushed 3 commits to main of tools/cli"), "{}", screen.text());
+    screen.take_requests();
+    screen.advance(Duration::from_secs(2));
+    assert!(!screen.take_requests().iter().any(is_count), "the number does not change");
 }

@@ -184,6 +184,41 @@ fn a_tag_is_deleted_after_confirmation() {
 }
 
 #[test]
+fn a_tag_is_created_at_a_target_and_an_error_stays_in_the_form() {
+    let mut screen = TestScreen::loaded(80, 24);
+    screen.keys("jj\n]]]]");
+    screen.answer(|request| matches!(request, Request::Tags(_)), Ok(tags()));
+    screen.keys("nv1.1");
+    assert!(screen.text().contains("New tag in infra/gateway"), "{}", screen.text());
+    screen.keys("\n\nfirst fixes");
+    screen.take_requests();
+    screen.press(Key::Ctrl('s'));
+    let request = farrier_common::api::CreateTag {
+        tag_name: "v1.1".into(),
+        target: "main".into(),
+        message: "first fixes".into(),
+    };
+    let create = Request::CreateTag(path(), Box::new(request));
+    assert!(screen.take_requests().contains(&create), "{}", screen.text());
+    let taken = refusal("tag already exists: v1.1");
+    screen.answer_last_of(|request| *request == create, Err(taken));
+    let text = screen.text();
+    assert!(text.contains("tag already exists: v1.1") && text.contains("first fixes"), "{text}");
+    screen.press(Key::Ctrl('s'));
+    screen.answer_last_of(|request| *request == create, Ok(Answer::Done));
+    assert!(screen.text().contains("Tag v1.1 of infra/gateway created"), "{}", screen.text());
+}
+
+#[test]
+fn a_tag_cannot_be_created_in_an_empty_repository() {
+    let mut screen = TestScreen::loaded(80, 24);
+    screen.keys("G\n]]]]");
+    screen.keys("n");
+    let text = screen.text();
+    assert!(!text.contains("New tag in") && text.contains("push a commit first"), "{text}");
+}
+
+#[test]
 fn an_empty_repository_has_no_files_and_requests_none() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.keys("G\n]");

@@ -268,3 +268,40 @@ fn a_run_that_failed_is_a_problem_that_enter_opens() {
     screen.keys("G\n");
     assert_eq!(screen.app.current, ScreenId::Artifacts);
 }
+
+#[test]
+fn the_dashboard_shows_the_owners_that_use_most_storage() {
+    for (columns, rows) in [(120, 40), (200, 60), (80, 40)] {
+        let mut screen = TestScreen::loaded(columns, rows);
+        screen.keys("1");
+        screen.answer(|request| *request == Request::Status, Ok(status_with_owners(2)));
+        screen.answer(|request| matches!(request, Request::Series(_)), Ok(series()));
+        let text = screen.text();
+        assert!(text.contains("Storage by owner, as of 11:58:00"), "{columns}x{rows}: {text}");
+        assert!(text.contains("owner1") && text.contains("22.0 GiB [") && text.contains("4 others"), "{text}");
+        assert!(text.contains("requests") && text.contains("Activity (live)"), "{text}");
+    }
+}
+
+#[test]
+fn owners_leave_the_rows_of_the_activity_on_a_small_screen() {
+    let mut screen = TestScreen::loaded(80, 24);
+    screen.keys("1");
+    screen.answer(|request| *request == Request::Status, Ok(status_with_owners(10)));
+    screen.answer(|request| matches!(request, Request::Series(_)), Ok(series()));
+    for id in 1..=20 {
+        let event = farrier_common::api::Event {
+            id,
+            kind: "repository".into(),
+            action: "created".into(),
+            actor: "mia".into(),
+            repository: format!("tools/r{id}"),
+            repository_id: id,
+            at: "2026-11-21T12:00:00Z".into(),
+            ..Default::default()
+        };
+        screen.answer(|request| matches!(request, Request::Events { .. }), Ok(Answer::Event(Box::new(event))));
+    }
+    let text = screen.text();
+    assert!(!text.contains("Storage by owner") && text.contains("tools/r20"), "{text}");
+}

@@ -36,6 +36,56 @@ fn a_new_token_is_shown_once_and_copied_with_y() {
 }
 
 #[test]
+fn a_new_token_has_the_chosen_scopes_expiry_and_repositories() {
+    let mut screen = TestScreen::loaded(120, 40);
+    open_users(&mut screen);
+    screen.keys("jNdeploy\n");
+    // The scopes are found by typing: the chosen one is removed, and two others are chosen.
+    screen.keys("\n");
+    assert!(screen.text().contains("[x] write:repository"), "{}", screen.text());
+    screen.keys("write:rep \n\nread: ");
+    assert!(screen.text().contains("[x] read:repository"), "{}", screen.text());
+    screen.press(Key::Down);
+    screen.keys(" \n");
+    screen.press(Key::Tab);
+    assert!(screen.text().contains("C-n chooses: 30d, 7d, 90d, 1 year"), "{}", screen.text());
+    screen.press(Key::Ctrl('u'));
+    screen.keys("2 soons");
+    screen.press(Key::Tab);
+    assert!(screen.text().contains("is not a valid time"), "{}", screen.text());
+    screen.press(Key::BackTab);
+    screen.press(Key::Ctrl('u'));
+    screen.keys("2999-01-02");
+    screen.press(Key::Tab);
+    screen.keys("tools/cli, infra/gateway");
+    screen.press(Key::Ctrl('s'));
+    let requests = screen.take_requests();
+    let Some(Request::CreateToken(login, request)) = requests.last() else { panic!("{requests:?} {}", screen.text()) };
+    assert_eq!((login.as_str(), request.name.as_str()), ("mia", "deploy"));
+    assert_eq!(request.scopes, ["read:repository", "read:organization"]);
+    assert_eq!(request.expires_at.as_deref(), Some("2999-01-02T00:00:00Z"));
+    let limited = request.repositories.as_ref().expect("repositories");
+    let limited: Vec<(&str, &str)> = limited.iter().map(|one| (one.owner.as_str(), one.name.as_str())).collect();
+    assert_eq!(limited, [("tools", "cli"), ("infra", "gateway")]);
+}
+
+#[test]
+fn a_token_without_scopes_is_not_requested_and_errors_of_the_daemon_stay_in_the_form() {
+    let mut screen = TestScreen::loaded(80, 24);
+    open_users(&mut screen);
+    screen.keys("jNlaptop\n\nwrite:rep \n");
+    screen.press(Key::Ctrl('s'));
+    assert!(screen.text().contains("! required"), "{}", screen.text());
+    let is_creation = |request: &Request| matches!(request, Request::CreateToken(..));
+    assert!(!screen.take_requests().iter().any(is_creation));
+    screen.keys("\nwrite:rep \n");
+    screen.press(Key::Ctrl('s'));
+    screen.answer(is_creation, Err(refusal("[Name]: the name is in use")));
+    let text = screen.text();
+    assert!(text.contains("the name is in use") && text.contains("laptop"), "{text}");
+}
+
+#[test]
 fn a_user_is_copied_as_json() {
     let mut screen = TestScreen::loaded(80, 24);
     open_users(&mut screen);

@@ -4,64 +4,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use farrier_common::api::Event;
 
-use crate::ui::{delivery::DeliverySummary, view::width};
+use super::{notified::NotifiedHooks, pushes::PushSizes};
+use crate::ui::{net::PushedCommits, view::width, words};
 
 /// Digits of an object ID that are shown.
 const SHORT_ID: usize = 7;
-
-/// The deliveries of one event.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct DeliveryResults {
-    succeeded: usize,
-    failed: usize,
-    pending: usize,
-}
-
-impl DeliveryResults {
-    /// Counts deliveries by event. Deliveries of an older daemon do not name their event.
-    pub(super) fn by_event(deliveries: &[DeliverySummary]) -> HashMap<i64, Self> {
-        let mut results: HashMap<i64, Self> = HashMap::new();
-        for delivery in deliveries {
-            let Some(event) = delivery.event_id() else { continue };
-            let result = results.entry(event).or_default();
-            match delivery.state() {
-                "success" => result.succeeded += 1,
-                "failed" => result.failed += 1,
-                "pending" => result.pending += 1,
-                _ => {}
-            }
-        }
-        results
-    }
-
-    fn plus(self, other: Self) -> Self {
-        Self {
-            succeeded: self.succeeded + other.succeeded,
-            failed: self.failed + other.failed,
-            pending: self.pending + other.pending,
-        }
-    }
-
-    pub(super) fn has_failures(self) -> bool {
-        self.failed > 0
-    }
-
-    /// Formats `2 deliveries succeeded, 1 failed`; empty without deliveries.
-    fn text(self) -> String {
-        let mut parts = Vec::new();
-        for (count, word) in [(self.succeeded, "succeeded"), (self.failed, "failed"), (self.pending, "waiting")] {
-            if count > 0 {
-                let subject = if parts.is_empty() { deliveries(count) } else { count.to_string() };
-                parts.push(format!("{subject} {word}"));
-            }
-        }
-        parts.join(", ")
-    }
-}
-
-fn deliveries(count: usize) -> String {
-    if count == 1 { "1 delivery".to_owned() } else { format!("{count} deliveries") }
-}
 
 /// One line: an event, or several events of the same kind in succession.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +22,7 @@ pub(super) struct Activity {
     /// Who did what. The commits of a push are separate, so that they can be left out.
     sentence: String,
     commits: String,
-    pub(super) results: DeliveryResults,
+    pub(super) results: NotifiedHooks,
     /// The results of the deliveries; empty without deliveries.
     outcome: String,
 }
@@ -98,24 +45,42 @@ enum GroupKey<'a> {
     Same(&'a str, &'a str, i64, i64, &'a str),
 }
 
-/// Returns whether a push created its branch or tag. Another event reports the creation, too.
-fn is_creation(event: &Event) -> bool {
-    event.kind == "push" && !event.before.is_empty() && event.before.bytes().all(|byte| byte == b'0')
+fn is_zero(id: &str) -> bool {
+    !id.is_empty() && id.bytes().all(|byte| byte == b'0')
+}
+
+/// Returns the kind of an event, or what a push did with a branch or tag: created and deleted refs are reported by
+/// another event, too, and share its line.
+fn kind(event: &Event) -> &str {
+    match event.kind.as_str() {
+        "push" if is_zero(&event.before) => "create",
+        "push" if is_zero(&event.after) => "delete",
+        "push" if event.r#ref.starts_with("refs/tags/") => "move",
+        kind => kind,
+    }
+}
+
+/// Returns whether an event moved an existing branch from one commit to another one.
+pub(super) fn moves_branch(event: &Event) -> bool {
+    kind(event) == "push"
+        && event.r#ref.starts_with("refs/heads/")
+        && !event.before.is_empty()
+        && !event.after.is_empty()
 }
 
 fn group_key(event: &Event) -> GroupKey<'_> {
     if let Some(run) = event.run_id {
         return GroupKey::Run(run);
     }
-    let kind = if is_creation(event) { "create" } else { &event.kind };
-    GroupKey::Same(kind, &event.action, event.repository_id, event.actor_id, &event.actor)
+    GroupKey::Same(kind(event), &event.action, event.repository_id, event.actor_id, &event.actor)
 }
 
 /// Returns one line per event, the newest first. The events of one run, and equal events of one account and repository
-/// in succession, share a line.
+/// in succession, share a line. `sizes`: the known numbers of pushed commits.
 pub(super) fn activities<'a>(
     events: impl IntoIterator<Item = &'a Event>,
-    results: &HashMap<i64, DeliveryResults>,
+    results: &HashMap<i64, NotifiedHooks>,
+    sizes: &PushSizes,
 ) -> Vec<Activity> {
     let mut groups: Vec<Vec<&Event>> = Vec::new();
     for event in events {
@@ -128,17 +93,19 @@ pub(super) fn activities<'a>(
     }
     let line = |group: Vec<&Event>| {
         let (newest, oldest) = (*group.first()?, *group.last()?);
-        let of_event = |event: &&Event| results.get(&event.id).copied().unwrap_or_default();
-        let results = group.iter().map(of_event).fold(DeliveryResults::default(), DeliveryResults::plus);
+        let mut all = NotifiedHooks::default();
+        for one in group.iter().filter_map(|event| results.get(&event.id)) {
+            all.add(one);
+        }
         Some(Activity {
             oldest: oldest.id,
             at: newest.at.clone(),
             repository_id: newest.repository_id,
             run: newest.run_id,
-            sentence: sentence(&group),
+            sentence: sentence(&group, sizes),
             commits: commits(&group),
-            outcome: results.text(),
-            results,
+            outcome: all.text(),
+            results: all,
         })
     };
     groups.into_iter().filter_map(line).collect()
@@ -161,31 +128,55 @@ fn short(id: &str) -> &str {
 /// Formats the commits of a push: ` (3f2a9c1..8be1c02)`. Empty for other events.
 fn commits(events: &[&Event]) -> String {
     match events {
-        [push] if push.kind == "push" && !is_creation(push) && !push.before.is_empty() && !push.after.is_empty() => {
+        [push] if moves_branch(push) => {
             format!(" ({}..{})", short(&push.before), short(&push.after))
         }
         _ => String::new(),
     }
 }
 
+/// Describes pushes of one account to one repository, the newest first. `sizes`: their known numbers of commits.
+fn push_sentence(actor: &str, events: &[&Event], sizes: &PushSizes) -> String {
+    let Some(event) = events.first() else { return String::new() };
+    let (_, name) = reference(event);
+    let repository = &event.repository;
+    let known: Vec<PushedCommits> = events.iter().filter_map(|event| sizes.of(event)).collect();
+    let forced = known.iter().filter(|size| size.removed > 0).count();
+    let commits = |count: i64| format!("{} {}", words::count(count), if count == 1 { "commit" } else { "commits" });
+    match (events.len(), known.as_slice()) {
+        (1, [size]) if forced > 0 => {
+            let removed = words::count(size.removed);
+            format!("{actor} force-pushed {} to {name} of {repository}, {removed} removed", commits(size.added))
+        }
+        (1, [size]) => format!("{actor} pushed {} to {name} of {repository}", commits(size.added)),
+        (1, _) => format!("{actor} pushed to {name} of {repository}"),
+        (count, _) => {
+            let added = known.iter().map(|size| size.added).fold(0, i64::saturating_add);
+            let what = if known.len() == count { format!(" {}", commits(added)) } else { String::new() };
+            let forced = if forced > 0 { format!(", {forced} forced") } else { String::new() };
+            format!("{actor} pushed{what} to {repository} in {count} pushes{forced}")
+        }
+    }
+}
+
 /// Describes the events of one line, the newest first.
-fn sentence(events: &[&Event]) -> String {
+fn sentence(events: &[&Event], sizes: &PushSizes) -> String {
     let Some(event) = events.first() else { return String::new() };
     if let Some(run) = event.run_id {
         return run_sentence(run, events, &event.repository);
     }
     let repository = &event.repository;
     let actor = if event.actor.is_empty() { "an agent" } else { event.actor.as_str() };
-    let (kind, name) = reference(event);
+    let (ref_kind, name) = reference(event);
     let refs: BTreeSet<&str> = events.iter().map(|event| event.r#ref.as_str()).collect();
     let plural = if refs.iter().all(|name| name.starts_with("refs/tags/")) { "tags" } else { "branches" };
-    let word = if is_creation(event) { "create" } else { event.kind.as_str() };
-    match (word, event.action.as_str(), events.len()) {
-        ("push", _, 1) => format!("{actor} pushed to {name} of {repository}"),
-        ("push", _, count) => format!("{actor} pushed {count} times to {repository}"),
-        ("create", ..) if refs.len() == 1 => format!("{actor} created the {kind} {name} in {repository}"),
+    match (kind(event), event.action.as_str(), events.len()) {
+        ("push", ..) => push_sentence(actor, events, sizes),
+        ("move", ..) if refs.len() == 1 => format!("{actor} moved the tag {name} of {repository}"),
+        ("move", ..) => format!("{actor} moved {} tags of {repository}", refs.len()),
+        ("create", ..) if refs.len() == 1 => format!("{actor} created the {ref_kind} {name} in {repository}"),
         ("create", ..) => format!("{actor} created {} {plural} in {repository}", refs.len()),
-        ("delete", ..) if refs.len() == 1 => format!("{actor} deleted the {kind} {name} of {repository}"),
+        ("delete", ..) if refs.len() == 1 => format!("{actor} deleted the {ref_kind} {name} of {repository}"),
         ("delete", ..) => format!("{actor} deleted {} {plural} of {repository}", refs.len()),
         ("repository", action, 1) => format!("{actor} {action} the repository {repository}"),
         ("repository", action, count) => format!("{actor} {action} the repository {repository} {count} times"),
@@ -213,6 +204,7 @@ mod tests {
     use farrier_common::api::Delivery;
 
     use super::*;
+    use crate::ui::delivery::DeliverySummary;
 
     fn event(id: i64, kind: &str, reference: &str) -> Event {
         Event {
@@ -226,25 +218,59 @@ mod tests {
         }
     }
 
-    fn delivery(event: i64, state: &str) -> DeliverySummary {
-        DeliverySummary::of(&Delivery { event_id: Some(event), state: state.into(), ..Delivery::default() })
+    fn delivery(event: i64, hook_id: i64, state: &str) -> DeliverySummary {
+        DeliverySummary::of(&Delivery { event_id: Some(event), hook_id, state: state.into(), ..Delivery::default() })
+    }
+
+    fn texts(events: &[Event], sizes: &PushSizes) -> Vec<String> {
+        activities(events, &HashMap::new(), sizes).iter().map(|line| line.text(120)).collect()
     }
 
     #[test]
     fn a_push_and_its_deliveries_are_one_sentence() {
         let push =
             Event { before: "0123456789".into(), after: "abcdef0123".into(), ..event(7, "push", "refs/heads/main") };
-        let delivery = |state: &str| delivery(7, state);
-        let results = DeliveryResults::by_event(&[delivery("success"), delivery("success"), delivery("failed")]);
-        let lines = activities([&push], &results);
-        assert_eq!(
-            lines[0].text(99),
-            "mia pushed to main of tools/cli (0123456..abcdef0); 2 deliveries succeeded, 1 failed"
-        );
-        assert_eq!(lines[0].text(72), "mia pushed to main of tools/cli; 2 deliveries succeeded, 1 failed");
+        let delivery = |hook: i64, state: &str| delivery(7, hook, state);
+        let results = NotifiedHooks::by_event(&[delivery(1, "success"), delivery(2, "success"), delivery(3, "failed")]);
+        let sizes = PushSizes::known([(7, PushedCommits { added: 3, removed: 0 })]);
+        let lines = activities([&push], &results, &sizes);
+        let sentence = "mia pushed 3 commits to main of tools/cli";
+        let outcome = "; 2 hooks notified, 1 failed";
+        assert_eq!(lines[0].text(99), format!("{sentence} (0123456..abcdef0){outcome}"));
+        assert_eq!(lines[0].text(75), format!("{sentence}{outcome}"));
         assert!(lines[0].results.has_failures());
-        let waiting = DeliveryResults::by_event(&[delivery("pending"), delivery("pending")]);
-        assert!(activities([&push], &waiting)[0].text(99).ends_with("; 2 deliveries waiting"));
+        let waiting = NotifiedHooks::by_event(&[delivery(1, "pending"), delivery(2, "pending")]);
+        let lines = activities([&push], &waiting, &PushSizes::default());
+        assert_eq!(lines[0].text(60), "mia pushed to main of tools/cli; 2 hooks waiting");
+    }
+
+    #[test]
+    fn pushes_say_whether_they_were_forced_and_how_many_commits_they_had() {
+        let push = |id: i64, name: &str| Event {
+            before: "1".repeat(40),
+            after: "2".repeat(40),
+            ..event(id, "push", &format!("refs/heads/{name}"))
+        };
+        let size = |added, removed| PushedCommits { added, removed };
+        let forced = PushSizes::known([(1, size(1, 4))]);
+        let expected = ["mia force-pushed 1 commit to main of tools/cli, 4 removed (1111111..2222222)"];
+        assert_eq!(texts(&[push(1, "main")], &forced), expected);
+        let two = [push(2, "main"), push(1, "dev")];
+        let sizes = PushSizes::known([(1, size(1, 4)), (2, size(2, 0))]);
+        assert_eq!(texts(&two, &sizes), ["mia pushed 3 commits to tools/cli in 2 pushes, 1 forced"]);
+        assert_eq!(texts(&two, &PushSizes::default()), ["mia pushed to tools/cli in 2 pushes"]);
+    }
+
+    #[test]
+    fn moved_and_deleted_tags_are_not_pushes_to_a_branch() {
+        let tag = |id: i64, before: &str, after: &str| Event {
+            before: before.repeat(40),
+            after: after.repeat(40),
+            ..event(id, "push", "refs/tags/v1")
+        };
+        let all = [event(4, "delete", "refs/tags/v1"), tag(3, "2", "0"), tag(2, "1", "2")];
+        let expected = ["mia deleted the tag v1 of tools/cli", "mia moved the tag v1 of tools/cli"];
+        assert_eq!(texts(&all, &PushSizes::default()), expected);
     }
 
     #[test]
@@ -255,7 +281,7 @@ mod tests {
             event(3, "delete", "refs/tags/v1"),
             event(2, "create", "refs/heads/c"),
         ];
-        let lines = activities(&all, &HashMap::new());
+        let lines = activities(&all, &HashMap::new(), &PushSizes::default());
         let texts: Vec<String> = lines.iter().map(|line| line.text(99)).collect();
         assert_eq!(
             texts,
@@ -283,7 +309,7 @@ mod tests {
             of_run("workflow_job", "completed", "success", 51),
             of_run("workflow_run", "requested", "", 51),
         ];
-        let lines = activities(&all, &HashMap::new());
+        let lines = activities(&all, &HashMap::new(), &PushSizes::default());
         let texts: Vec<String> = lines.iter().map(|line| line.text(99)).collect();
         assert_eq!(texts, ["run 52 of tools/cli started", "run 51 of tools/cli failed"]);
         assert_eq!(lines[1].run, Some(51));
@@ -294,16 +320,17 @@ mod tests {
         let push =
             |id, reference| Event { before: "0".repeat(40), after: "a".repeat(40), ..event(id, "push", reference) };
         let one = [push(2, "refs/heads/main"), event(1, "create", "refs/heads/main")];
-        assert_eq!(activities(&one, &HashMap::new())[0].text(99), "mia created the branch main in tools/cli");
+        assert_eq!(texts(&one, &PushSizes::default())[0], "mia created the branch main in tools/cli");
         let two = [
             push(4, "refs/heads/dev"),
             event(3, "create", "refs/heads/dev"),
             push(2, "refs/heads/main"),
             event(1, "create", "refs/heads/main"),
         ];
-        let delivery = |event| delivery(event, "success");
-        let lines = activities(&two, &DeliveryResults::by_event(&[delivery(1), delivery(2), delivery(3)]));
+        let delivery = |event| delivery(event, event, "success");
+        let lines =
+            activities(&two, &NotifiedHooks::by_event(&[delivery(1), delivery(2), delivery(3)]), &PushSizes::default());
         assert_eq!(lines.len(), 1);
-        assert_eq!(lines[0].text(99), "mia created 2 branches in tools/cli; 3 deliveries succeeded");
+        assert_eq!(lines[0].text(99), "mia created 2 branches in tools/cli; 3 hooks notified");
     }
 }

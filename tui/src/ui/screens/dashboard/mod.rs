@@ -3,8 +3,11 @@
 mod actions;
 mod activity;
 mod load;
+mod notified;
+mod owners;
 mod parts;
 mod problems;
+mod pushes;
 mod rows;
 
 use std::{
@@ -19,8 +22,10 @@ use ratatui::{
 };
 
 use self::{
-    activity::{Activity, DeliveryResults, activities},
+    activity::{Activity, activities},
+    notified::NotifiedHooks,
     problems::HealthProblem,
+    pushes::PushSizes,
 };
 use super::{Screen, ScreenId, hooks::rows as hook_rows, repositories::task_lines};
 use crate::ui::{
@@ -56,8 +61,10 @@ pub(crate) struct Dashboard {
     tasks: Vec<BackgroundTask>,
     /// The newest completed runs, the newest first.
     runs: Vec<FoundRun>,
-    /// Results of the newest deliveries, by event.
-    results: HashMap<i64, DeliveryResults>,
+    /// The hooks with the newest deliveries, by event.
+    results: HashMap<i64, NotifiedHooks>,
+    /// The commits of the newest pushes.
+    push_sizes: PushSizes,
     /// Events since the program started, the newest first.
     pub(super) events: VecDeque<Event>,
     following: bool,
@@ -92,7 +99,7 @@ impl Dashboard {
 
     /// Returns the events as sentences, the newest first.
     fn activities(&self) -> Vec<Activity> {
-        activities(&self.events, &self.results)
+        activities(&self.events, &self.results, &self.push_sizes)
     }
 
     /// Returns the running tasks of the daemon, then the downloads of this program.
@@ -206,6 +213,7 @@ impl Screen for Dashboard {
     }
 
     fn entered(&mut self, env: &mut Env) {
+        self.push_sizes.forget_requests();
         self.refresh(env);
     }
 
@@ -217,6 +225,7 @@ impl Screen for Dashboard {
         env.send(Request::Series(self.span));
         env.send(Request::Tasks);
         self.refresh_lists(env);
+        self.request_push_sizes(env);
         if !std::mem::replace(&mut self.following, true) {
             env.send(Request::Events { after: self.events.front().map(|event| event.id) });
         }
@@ -268,8 +277,9 @@ impl Screen for Dashboard {
             }
             (Request::CompletedRuns, Ok(Answer::FoundRuns(runs))) => self.runs.clone_from(runs),
             (Request::Deliveries { .. }, Ok(Answer::Deliveries(page))) => {
-                self.results = DeliveryResults::by_event(&page.items);
+                self.results = NotifiedHooks::by_event(&page.items);
             }
+            (Request::PushedCommits { .. }, result) => self.take_push_size(request, result),
             (Request::Events { .. }, Ok(Answer::Event(event))) => self.add_event(event),
             (Request::Events { .. }, _) => self.following = false,
             (Request::Status, Err(problem)) => self.load = Load::Failed(problem.clone()),

@@ -6,7 +6,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use super::{
     Dashboard,
     activity::Activity,
-    load,
+    load, owners,
     problems::HealthProblem,
     rows::{self, SentenceRow, activity_row},
 };
@@ -29,6 +29,8 @@ const BRIEF_BELOW_ROWS: u16 = 30;
 const PROBLEMS_MIN: u16 = 3;
 const ACTIVITY_MIN: u16 = 4;
 const TASKS_MAX: usize = 3;
+/// In columns: the rows that the charts need before owners get rows.
+const LOAD_MIN: u16 = 22;
 /// Lines of a long sentence in columns, which have more rows than one column.
 const SENTENCE_LINES: usize = 2;
 /// Widths from which the charts are beside the other sections, and from which running tasks are beside the problems.
@@ -46,6 +48,8 @@ const AGE_WIDTH: u16 = 5;
 pub(super) enum Figure {
     /// A line with a name.
     Line(&'static str, Vec<LinePart>),
+    /// A line of a table.
+    Row(Vec<LinePart>),
     /// A chart, and the number of rows for its columns.
     Chart(Chart, u16),
 }
@@ -53,7 +57,7 @@ pub(super) enum Figure {
 impl Figure {
     fn rows(&self) -> u16 {
         match self {
-            Self::Line(..) => 1,
+            Self::Line(..) | Self::Row(_) => 1,
             Self::Chart(_, rows) => rows + CHART_BELOW,
         }
     }
@@ -125,7 +129,28 @@ impl Sections<'_> {
             let tasks = from_row(area, y);
             y = task_lines::draw_progress_lines(&running, Rect { height: tasks.height.min(height), ..tasks }, y, buf);
         }
+        if !is_short {
+            // The owners get the rows that the activity does not need.
+            let events = u16::try_from(self.dashboard.activities().len()).unwrap_or(u16::MAX);
+            let kept = events.saturating_add(1).max(ACTIVITY_MIN);
+            let room = from_row(area, y);
+            let spare = room.height.saturating_sub(kept);
+            if spare > owners::ROWS_MIN {
+                y = self.owners(room, spare, buf);
+            }
+        }
         self.activity(from_row(area, y), 1, buf);
+    }
+
+    /// Draws the owners that use most storage in at most `rows_max` rows. Returns the row below.
+    fn owners(&self, area: Rect, rows_max: u16, buf: &mut Buffer) -> u16 {
+        let Some(storage) = &self.status.storage else { return area.y };
+        let figures = owners::figures(storage, area.width, rows_max.saturating_sub(1));
+        if figures.is_empty() {
+            return area.y;
+        }
+        let title = format!("Storage by owner, as of {}", self.world.clock.time(&storage.computed_at));
+        section(buf, area, &title, &figures)
     }
 
     fn in_two_columns(&self, area: Rect, buf: &mut Buffer) {
@@ -161,10 +186,22 @@ impl Sections<'_> {
         let stored = storage(self.status, area.width, false);
         // Two headings and the empty row between the sections.
         let others = u16::try_from(stored.len()).unwrap_or(u16::MAX).saturating_add(3);
-        let height = area.height.saturating_sub(others);
+        let spare = area.height.saturating_sub(others + LOAD_MIN);
+        let rows_of_owners = self.rows_of_owners(area.width, spare);
+        let height = area.height.saturating_sub(others + rows_of_owners);
         let figures = load::figures(self.status, self.dashboard.series.as_ref(), area.width, height, false);
         let y = section(buf, area, &self.load_title(), &figures);
-        section(buf, from_row(area, y + 1), "Storage", &stored);
+        let y = section(buf, from_row(area, y + 1), "Storage", &stored);
+        self.owners(from_row(area, y + 1), rows_of_owners.saturating_sub(1), buf);
+    }
+
+    /// Returns how many of `spare` rows the owners use: an empty row, the heading and their lines.
+    fn rows_of_owners(&self, width: u16, spare: u16) -> u16 {
+        let Some(storage) = self.status.storage.as_ref().filter(|_| spare > owners::ROWS_MIN + 1) else { return 0 };
+        match owners::figures(storage, width, spare - 2).len() {
+            0 => 0,
+            lines => u16::try_from(lines).unwrap_or(u16::MAX).saturating_add(2),
+        }
     }
 
     /// Returns the heading of the charts. The period is that of the shown figures, not that of a pending request.
@@ -319,6 +356,7 @@ fn section(buf: &mut Buffer, area: Rect, title: &str, figures: &[Figure]) -> u16
                 text(buf, from(1), name, Role::Muted);
                 parts(buf, from(1 + NAME_WIDTH), line);
             }
+            Figure::Row(line) => parts(buf, from(1), line),
             Figure::Chart(chart, rows) => {
                 chart.draw(buf, Rect { width: from(4).width.saturating_sub(1), ..from(4) }, *rows);
             }

@@ -63,6 +63,14 @@ impl Repositories {
         env.open(Layer::Form(Box::new(repo_form::create_branch(path, from))));
     }
 
+    /// Opens the form for a tag of the branch or tag whose content is shown, or of the default branch.
+    pub(super) fn new_tag(&self, env: &mut Env) {
+        let Some((repo, path)) = self.here() else { return };
+        let default = repo.default_branch();
+        let target = if self.shows_current() { self.detail.content.reference(default) } else { default };
+        env.open(Layer::Form(Box::new(repo_form::create_tag(path, target))));
+    }
+
     /// Returns the repositories that actions apply to: the visible marked ones, or the current one.
     fn targets(&self) -> Vec<(&RepositorySummary, RepositoryPath)> {
         if self.in_detail {
@@ -222,7 +230,9 @@ impl Repositories {
     fn not_permitted(&self, action: Action) -> Option<String> {
         let needs = match action {
             // The push mirrors are shown only to administrators.
-            Action::NewBranch | Action::DeleteBranch | Action::DeleteTag | Action::SyncMirrors => "write",
+            Action::NewBranch | Action::NewTag | Action::DeleteBranch | Action::DeleteTag | Action::SyncMirrors => {
+                "write"
+            }
             Action::Edit | Action::Delete | Action::CancelMigration | Action::Hooks => "admin",
             Action::AddEntry | Action::ChangeEntry | Action::DeleteEntry => self.detail.tab.required_access(),
             _ => return None,
@@ -257,7 +267,7 @@ impl Repositories {
             }
             Action::DeleteTag if self.tag().is_none() => Some("no tag selected".to_owned()),
             Action::History if !self.detail.has_current() => Some("nothing selected".to_owned()),
-            Action::NewBranch if here.is_some_and(RepositorySummary::is_empty) => {
+            Action::NewBranch | Action::NewTag if here.is_some_and(RepositorySummary::is_empty) => {
                 Some("the repository is empty: push a commit first".to_owned())
             }
             Action::CancelMigration if here.is_none_or(|repo| repo_rows::state(repo) != "migrating") => {

@@ -116,6 +116,10 @@ impl Repositories {
                 env.notify(format!("Branch {name} of {path} deleted"));
                 self.detail.forget_refs(path, env);
             }
+            Request::CreateTag(path, request) => {
+                env.notify(format!("Tag {} of {path} created", request.tag_name));
+                self.detail.forget_refs(path, env);
+            }
             Request::DeleteTag(path, name) => {
                 env.notify(format!("Tag {name} of {path} deleted"));
                 self.detail.forget_refs(path, env);

@@ -1,7 +1,7 @@
-//! Forms about repositories and branches, and the requests that they send.
+//! Forms about repositories, branches and tags, and the requests that they send.
 
 use farrier_common::{
-    api::{CreateBranch, CreateRepository, EditRepository, MigrateRepository, Repository},
+    api::{CreateBranch, CreateRepository, CreateTag, EditRepository, MigrateRepository, Repository},
     client::RepositoryPath,
     names,
 };
@@ -207,4 +207,24 @@ pub(crate) fn create_branch_request(path: &RepositoryPath, form: &Form) -> Reque
         ..CreateBranch::default()
     };
     Request::CreateBranch(path.clone(), Box::new(request))
+}
+
+/// Returns the form for a new tag of the commit that `target` names.
+pub(super) fn create_tag(path: RepositoryPath, target: &str) -> Form {
+    let fields = vec![
+        Field::line("tag_name", "Name", "").required().help("such as v1.2.0"),
+        Field::line("target", "Target", target).required().help("a branch, a tag or a commit"),
+        Field::line("message", "Message", "").help("creates an annotated tag; empty: a lightweight tag"),
+    ];
+    Form::new(format!("New tag in {path}"), "Create", FormKind::CreateTag(path), fields)
+}
+
+/// Returns the request of the form for a new tag.
+pub(crate) fn create_tag_request(path: &RepositoryPath, form: &Form) -> Request {
+    let request = CreateTag {
+        tag_name: form.text("tag_name").to_owned(),
+        target: form.text("target").to_owned(),
+        message: form.text("message").to_owned(),
+    };
+    Request::CreateTag(path.clone(), Box::new(request))
 }

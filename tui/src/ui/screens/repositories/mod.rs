@@ -254,6 +254,7 @@ impl Screen for Repositories {
                 return self.back(env);
             }
             Action::NewBranch => self.new_branch(env),
+            Action::NewTag => self.new_tag(env),
             Action::New => Self::new_repository(env),
             Action::Migrate => Self::migrate(env),
             Action::Edit => self.edit(env),

@@ -96,7 +96,7 @@ impl RepositoryTab {
             Self::Files => &["No files: nothing was pushed yet.", "", "y h   copies the address to push to"],
             Self::Commits => &["No commits: nothing was pushed yet.", "", "y h   copies the address to push to"],
             Self::Branches => &["No branches: nothing was pushed yet.", "", "y h   copies the address to push to"],
-            Self::Tags => &["No tags."],
+            Self::Tags => &["No tags.", "", "n   creates one"],
             Self::Releases => &["No releases.", "", "farrier release create   creates one"],
             Self::Rules => &["No rules: all branches accept pushes.", "", "n   shows how to add one"],
             Self::Collaborators => &["No collaborators.", "", "n   adds one"],

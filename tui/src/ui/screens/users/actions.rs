@@ -2,7 +2,7 @@
 
 use farrier_common::api::{AccessToken, EditUser};
 
-use super::{Users, audit_trail, form, token_rows};
+use super::{Users, audit_trail, form, token_form, token_rows};
 use crate::ui::{
     bulk::BulkAction,
     keymap::Action,
@@ -59,7 +59,7 @@ impl Users {
         match (action, login) {
             (Action::Open, _) if self.in_tokens() => self.show_token(env),
             (Action::New, _) => env.open(Layer::Form(Box::new(form::create_user()))),
-            (Action::NewToken, Some(login)) => env.open(Layer::Form(Box::new(form::create_token(&login)))),
+            (Action::NewToken, Some(login)) => env.open(Layer::Form(Box::new(token_form::create(&login)))),
             (Action::Revoke, Some(login)) => self.revoke(&login, env),
             (Action::AuditTrail, Some(login)) => env.push(audit_trail(&login)),
             (Action::Toggle, _) => {

@@ -6,6 +6,7 @@ pub(super) mod form;
 mod key_actions;
 mod key_rows;
 mod rows;
+pub(super) mod token_form;
 mod token_rows;
 
 use std::time::Duration;

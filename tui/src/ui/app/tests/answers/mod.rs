@@ -14,8 +14,8 @@ mod runs;
 mod users;
 
 use farrier_common::api::{
-    Amount, BackgroundTask, Branch, Health, Kept, ListenerStatus, MigrationProgress, PayloadCommit, PayloadUser,
-    Repository, Status, StoreStatus, TaskPhase,
+    Amount, BackgroundTask, Branch, Health, Kept, ListenerStatus, MigrationProgress, OwnerStorage, PayloadCommit,
+    PayloadUser, Repository, Status, StorageByOwner, StorageSizes, StoreStatus, TaskPhase,
 };
 
 pub(super) use self::{
@@ -82,6 +82,25 @@ pub(super) fn status() -> Answer {
     };
     let health = Health { status: "fail".into(), problems: vec!["the store is read-only".into()], ..Health::default() };
     Answer::Status(Box::new((status, health)))
+}
+
+/// Returns a status with the storage of `count` owners.
+pub(super) fn status_with_owners(count: i64) -> Answer {
+    let Answer::Status(mut answer) = status() else { panic!("a status") };
+    let owner = |id: i64| OwnerStorage {
+        id,
+        name: format!("owner{id}"),
+        repositories: id,
+        sizes: StorageSizes { git_bytes: (20 - id) << 30, artifact_bytes: 3 << 30, ..StorageSizes::default() },
+    };
+    let storage = StorageByOwner {
+        computed_at: "2026-11-21T11:58:00Z".into(),
+        owners: (1..=count).map(owner).collect(),
+        other_owners: 4,
+        others: StorageSizes { lfs_bytes: 5 << 20, ..StorageSizes::default() },
+    };
+    answer.0.storage = Some(storage);
+    Answer::Status(answer)
 }
 
 pub(super) fn series() -> Answer {

@@ -2,6 +2,7 @@
 //!
 //! A scene consists of keys and of responses of the daemon. It never sets the state of the program directly.
 
+mod forms;
 mod keys;
 mod layers;
 mod logs;
@@ -12,6 +13,7 @@ mod states;
 
 pub(super) use self::screens::REPOSITORIES;
 use self::{
+    forms::FORMS,
     keys::KEYS,
     layers::LAYERS,
     logs::{AUDIT, LOGS},
@@ -55,7 +57,7 @@ const fn on(name: &'static str, play: fn(&mut TestScreen)) -> Scene {
 
 pub(super) fn all() -> impl Iterator<Item = &'static Scene> {
     let repositories = [REPOSITORIES, MANAGEMENT, DELETED, ORGANIZATIONS];
-    let others = [HOOKS, DELIVERIES, DASHBOARD, ARTIFACTS, CACHES, AUDIT, LOGS, USERS, KEYS, LAYERS, STATES];
+    let others = [HOOKS, DELIVERIES, DASHBOARD, ARTIFACTS, CACHES, AUDIT, LOGS, USERS, KEYS, FORMS, LAYERS, STATES];
     repositories.into_iter().chain(others).flatten()
 }
 

@@ -286,6 +286,11 @@ pub(super) const DELIVERIES: &[Scene] = &[
 
 pub(super) const DASHBOARD: &[Scene] = &[
     on("dashboard", open_dashboard),
+    on("dashboard-owners", |screen| {
+        screen.keys("1");
+        screen.answer(|request| *request == Request::Status, Ok(status_with_owners(4)));
+        screen.answer(|request| matches!(request, Request::Series(_)), Ok(series()));
+    }),
     on("dashboard-day", |screen| {
         open_dashboard(screen);
         screen.keys("[");
@@ -338,8 +343,9 @@ fn open_dashboard(screen: &mut TestScreen) {
         };
         screen.answer(|request| matches!(request, Request::Events { .. }), Ok(Answer::Event(Box::new(event))));
     }
-    let of_push = |state: &str| Delivery { event_id: Some(8), state: state.into(), ..Delivery::default() };
-    let items = [of_push("success"), of_push("success"), of_push("failed")];
+    let of_push =
+        |hook_id, state: &str| Delivery { event_id: Some(8), hook_id, state: state.into(), ..Delivery::default() };
+    let items = [of_push(1, "success"), of_push(2, "success"), of_push(3, "failed")];
     screen.answer(|request| matches!(request, Request::Deliveries { .. }), Ok(listed_deliveries(&items, None)));
 }
 
