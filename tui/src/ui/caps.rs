@@ -75,11 +75,15 @@ impl Appearance {
         let own = || text("FARRIER_COLOR")?.parse().ok();
         let mode = options.flag.or_else(own).or(options.file).unwrap_or(ColorMode::Auto);
         let term = text("TERM").unwrap_or_default();
+        // GNU screen before version 5 reads the parts of a 24-bit color as attributes, and its windows inherit the
+        // variable from the outer terminal. In tmux, which understands these colors, TERM can have the same name.
+        let is_gnu_screen = term.starts_with("screen") && text("TMUX").is_none();
+        let is_true = text("COLORTERM").is_some_and(|value| value == "truecolor" || value == "24bit");
         let colors = match mode {
             _ if options.mono => Colors::Never,
             ColorMode::Only(colors) => colors,
             ColorMode::Auto if text("NO_COLOR").is_some() => Colors::Never,
-            ColorMode::Auto if text("COLORTERM").is_some_and(|c| c == "truecolor" || c == "24bit") => Colors::True,
+            ColorMode::Auto if is_true && !is_gnu_screen => Colors::True,
             ColorMode::Auto if term.contains("256") => Colors::Many,
             ColorMode::Auto => Colors::Palette,
         };
@@ -104,6 +108,30 @@ mod tests {
             set.iter().find(|(n, _)| *n == name).map(|(_, value)| OsString::from(*value))
         });
         (look.colors, look.glyphs == Glyphs::Unicode)
+    }
+
+    #[test]
+    fn gnu_screen_gets_no_24_bit_colors_of_the_outer_terminal() {
+        fn colors(options: AppearanceOptions, set: &[(&str, &str)]) -> Appearance {
+            Appearance::of(options, |name| {
+                set.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(*value))
+            })
+        }
+        use Colors::{Many, Palette, True};
+        let outer = |term: &'static str| [("LANG", "C.UTF-8"), ("COLORTERM", "truecolor"), ("TERM", term)];
+        let plain = AppearanceOptions::default();
+        for (term, expected) in [("screen", Palette), ("screen-256color", Many), ("screen.xterm-256color", Many)] {
+            let look = colors(plain, &outer(term));
+            assert_eq!((look.colors, look.glyphs), (expected, Glyphs::Unicode), "{term}");
+            assert!(full_screen(Some(term.into())), "{term}");
+        }
+        // tmux, whose default name was `screen` until version 3.5; and mosh, which does not forward COLORTERM.
+        let tmux = [outer("screen-256color").as_slice(), &[("TMUX", "/tmp/tmux,1,0")]].concat();
+        assert_eq!(colors(plain, &tmux).colors, True);
+        assert_eq!(colors(plain, &[("TERM", "xterm-256color")]).colors, Many);
+        // GNU screen 5 understands them.
+        let asked = AppearanceOptions { flag: "true".parse().ok(), ..plain };
+        assert_eq!(colors(asked, &outer("screen-256color")).colors, True);
     }
 
     #[test]

@@ -96,6 +96,8 @@ pub(crate) struct World {
     pub(crate) rows_frozen: bool,
     /// Whether the focused pane takes the whole width.
     pub(crate) full_pane: bool,
+    /// Whether the third pane has the focus.
+    pub(crate) third_has_focus: bool,
     /// Width of the left one of two panes in thousandths, if the user has changed it.
     pub(crate) pane_share: Option<u16>,
     /// Where the line between two panes was last drawn; empty if there is none.
@@ -147,6 +149,11 @@ impl World {
     /// Returns whether list and detail are shown side by side.
     pub(crate) fn split(&self) -> bool {
         self.size.width >= 110 && !self.full_pane
+    }
+
+    /// Returns whether there is room for a third pane beside list and detail.
+    pub(crate) fn three_panes(&self) -> bool {
+        self.size.width >= 180 && !self.full_pane
     }
 
     /// Returns whether additional columns fit or were requested.

@@ -216,6 +216,9 @@ impl App {
     }
 
     pub(super) fn act(&mut self, action: Action) {
+        if self.act_on_third_pane(action) {
+            return;
+        }
         match action {
             Action::Screen(id) => self.go(id),
             Action::LastScreen => self.go(self.last),
@@ -234,7 +237,10 @@ impl App {
             Action::Refresh if matches!(self.world.link, Link::Down { .. }) => self.try_link_now(),
             Action::Refresh => self.refresh(),
             Action::Pause => self.pause(),
-            Action::FullPane => self.world.full_pane = !self.world.full_pane,
+            Action::FullPane => {
+                self.world.full_pane = !self.world.full_pane;
+                self.world.third_has_focus = false;
+            }
             Action::Undo => self.take_back(),
             Action::Wide => self.world.wide = !self.world.wide,
             Action::Mouse => self.toggle_mouse(),
@@ -275,6 +281,7 @@ impl App {
                 self.world.moving_until = self.world.moving_until.filter(|_| action.moves());
                 self.with_screen(|screen, env| screen.act(action, env));
                 self.world.moving_until = action.moves().then(|| self.world.now + REST);
+                self.restart_third_pane();
             }
         }
     }

@@ -16,6 +16,7 @@ mod navigation;
 mod preferences;
 mod requests;
 mod session;
+mod third_pane;
 mod timers;
 mod typing;
 
@@ -33,7 +34,7 @@ pub(crate) use self::{
 use super::{
     layer::{Layer, LayerId, OpenLayer},
     net::{ExpectedRepository, Request, Ticket},
-    screens::{ScreenId, Screens},
+    screens::{ScreenId, Screens, ThirdPaneScroll},
     settings::Settings,
     theme::Theme,
     times::Clock,
@@ -105,6 +106,7 @@ pub(crate) struct App {
     theme_before: Option<Theme>,
     typing: typing::Typing,
     pointer: mouse::Pointer,
+    pub(crate) third: ThirdPaneScroll,
     /// The repositories of the layer whose key is being handled.
     expected: Vec<ExpectedRepository>,
     effects: Vec<Effect>,
@@ -137,6 +139,7 @@ impl App {
                 moving_until: None,
                 rows_frozen: false,
                 full_pane: false,
+                third_has_focus: false,
                 pane_share: None,
                 divider: Cell::new(Rect::ZERO),
                 tabs: DrawnTabs::default(),
@@ -173,6 +176,7 @@ impl App {
             theme_before: None,
             typing: typing::Typing::default(),
             pointer: mouse::Pointer::default(),
+            third: ThirdPaneScroll::default(),
             expected: Vec::new(),
             effects: Vec::new(),
         }
@@ -205,6 +209,7 @@ impl App {
             Msg::Warning(text) => self.notify(Tone::Error, text),
             Msg::Resized(size) => {
                 self.world.size = size;
+                self.world.third_has_focus &= self.world.three_panes();
                 self.effects.push(Effect::Repaint);
             }
             Msg::Answer(ticket, result) => {

@@ -1,5 +1,5 @@
 //! The mouse: clicks select rows, columns, tabs of the header and of screens, panes and hints, the wheel moves the
-//! cursor of the pane below the pointer, and dragging moves the line between two panes.
+//! cursor of the pane below the pointer, and dragging moves the line between the first two panes.
 //!
 //! Questions and forms ignore clicks, so that none confirms or discards anything by accident. Their hints can be
 //! clicked, because they name what they do.
@@ -44,7 +44,7 @@ pub(crate) enum Mouse {
 }
 
 /// Number of rows per step of the wheel.
-const NOTCH: usize = 3;
+pub(super) const NOTCH: usize = 3;
 /// Longest time between the two clicks of a double click.
 const DOUBLE: Duration = Duration::from_millis(400);
 
@@ -106,7 +106,7 @@ impl App {
             Mouse::Down { x } => self.turn_wheel(Action::Down, x),
             Mouse::Click { x, y } => self.click(Position { x, y }),
             Mouse::RightClick { x, y } => {
-                if self.focus_pane_at(x) {
+                if !self.is_in_third_pane(x) && self.focus_pane_at(x) {
                     self.with_screen(|screen, env| screen.click(x, y, env));
                 }
                 self.menu();
@@ -140,6 +140,10 @@ impl App {
             }
             return;
         }
+        if self.is_in_third_pane(at.x) {
+            return self.focus_third_pane();
+        }
+        self.world.third_has_focus = false;
         if let Some(tab) = self.world.tabs.at(at) {
             return self.click_tab(tab, at);
         }
@@ -148,6 +152,7 @@ impl App {
         }
         let before = self.selection();
         self.with_screen(|screen, env| screen.click(at.x, at.y, env));
+        self.third.restart();
         // If rows moved between the clicks, another row would be opened.
         if is_second && self.selection() == before && self.is_on_row(at) {
             let scopes = self.scopes();
@@ -190,12 +195,16 @@ impl App {
         }
     }
 
-    fn switch_pane(&mut self) {
+    pub(super) fn switch_pane(&mut self) {
         self.with_screen(|screen, env| screen.act(Action::OtherPane, env));
     }
 
     /// Moves the cursor of the pane in a column. The focus stays where it is.
     fn turn_wheel(&mut self, action: Action, x: u16) {
+        if self.is_in_third_pane(x) {
+            return self.scroll_third_pane(action);
+        }
+        let third = std::mem::take(&mut self.world.third_has_focus);
         let before = self.screen().right_has_focus();
         if self.focus_pane_at(x) {
             for _ in 0..NOTCH {
@@ -205,6 +214,7 @@ impl App {
         if self.screen().right_has_focus() != before {
             self.switch_pane();
         }
+        self.world.third_has_focus = third;
     }
 
     /// Sorts by the column whose title is at a cell, or reverses the order if it is sorted by this column. Returns
@@ -231,7 +241,10 @@ impl App {
 
     /// Moves the line between the panes to a column.
     fn drag_divider(&mut self, x: u16) {
-        let width = u32::from(self.world.size.width.max(1));
+        // Only the first two panes share the width.
+        let third = self.third.area();
+        let width = if third.is_empty() { self.world.size.width } else { third.x.saturating_sub(3) };
+        let width = u32::from(width.max(1));
         let thousandths = (u32::from(x) * 1000).div_ceil(width);
         self.world.pane_share = Some(pane_share(u16::try_from(thousandths).unwrap_or(u16::MAX)));
     }

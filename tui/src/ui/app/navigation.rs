@@ -35,6 +35,8 @@ impl App {
     pub(super) fn go(&mut self, id: ScreenId) {
         if id != self.current {
             (self.last, self.current) = (self.current, id);
+            self.world.third_has_focus = false;
+            self.third.restart();
         }
         self.with_screen(|screen, env| screen.entered(env));
         self.poll_again();

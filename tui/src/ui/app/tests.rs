@@ -43,6 +43,7 @@ mod silence;
 mod sizes;
 mod tasks;
 mod test_screen;
+mod third_pane;
 mod timers;
 mod transfers;
 mod typing;

@@ -61,7 +61,8 @@ pub(crate) fn draw(list: &dyn ListView, options: TableOptions, world: &World, ar
     let drawn: Vec<TableRow> = if is_empty && waits && list.loaded_count() == 0 {
         (0..SKELETON_ROWS).map(|at| skeleton(&columns, at)).collect()
     } else {
-        rows.iter().map(|row| table_row(row, &columns, options.focused)).collect()
+        let focused = options.focused && !world.third_has_focus;
+        rows.iter().map(|row| table_row(row, &columns, focused)).collect()
     };
     let widths = columns.iter().map(|column| Constraint::Length(column.room));
     let table = Table::new(drawn, widths).column_spacing(GAP).header(header(list, &columns));

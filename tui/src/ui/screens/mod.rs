@@ -22,6 +22,7 @@ mod runs;
 mod set;
 mod tasks;
 mod text_scroll;
+mod third_pane;
 mod users;
 
 use std::{fmt::Debug, time::Duration};
@@ -39,6 +40,7 @@ pub(crate) use self::{
     repositories::RepositoryTab,
     runs::RunTab,
     set::Screens,
+    third_pane::{ThirdPane, ThirdPaneScroll, third_pane_areas},
     users::actions as user_actions,
 };
 use super::{
@@ -328,6 +330,12 @@ pub(crate) trait Screen: Debug {
 
     /// Returns whether the right one of two panes has the focus; `None` if only one pane can have it.
     fn right_has_focus(&self) -> Option<bool> {
+        None
+    }
+
+    /// Returns what belongs to the object under the cursor, for the third pane of wide terminals, which has `room`
+    /// columns. `None` if the screen has no such pane, or no row.
+    fn third_pane(&self, _world: &World, _room: u16) -> Option<ThirdPane> {
         None
     }
 

@@ -7,7 +7,7 @@ use crate::ui::{
     world::{DrawnTabs, World},
 };
 
-/// With fewer columns, a detail pane with the focus gets more room than the list.
+/// On terminals with fewer columns, a detail pane with the focus gets more room than the list.
 const NARROW_PANES: u16 = 160;
 /// Part of the width for the list while such a pane has the focus, in percent.
 const LIST_WITHOUT_FOCUS: u16 = 38;
@@ -21,7 +21,7 @@ pub(super) fn side_by_side_focused(
     world: &World,
     buf: &mut Buffer,
 ) -> (Rect, Rect) {
-    let is_wider = is_detail_focused && area.width < NARROW_PANES;
+    let is_wider = is_detail_focused && world.size.width < NARROW_PANES;
     side_by_side(area, if is_wider { hundredths.min(LIST_WITHOUT_FOCUS) } else { hundredths }, world, buf)
 }
 

@@ -72,6 +72,25 @@ pub(crate) fn resampled(counts: &[i64], cells: u16) -> Vec<i64> {
     sums(counts, cells).0
 }
 
+/// Formats the rate of the highest column of a sparkline with at most `cells` columns, such as `16/s`.
+pub(crate) fn peak(counts: &[i64], step_secs: i64, cells: u16) -> String {
+    let (all, each) = sums(counts, cells);
+    let secs = step_secs.max(1) * i64::try_from(each).unwrap_or(1);
+    let shown = secs * i64::try_from(all.len()).unwrap_or(1);
+    rate(all.into_iter().max().unwrap_or(0), secs, shown)
+}
+
+/// Returns the time axis below a sparkline of `cells` columns: `60 s ago   now`. `None` if there is no room for it.
+pub(crate) fn time_axis(counts: &[i64], step_secs: i64, cells: u16) -> Option<String> {
+    let (all, each) = sums(counts, cells);
+    let steps = i64::try_from(all.len() * each).unwrap_or(i64::MAX);
+    let start = format!("{} ago", period(step_secs.max(1).saturating_mul(steps)));
+    // The newest column is at the end of the cells.
+    let blanks = usize::from(cells).saturating_sub(all.len());
+    let room = all.len().checked_sub(start.len() + "now".len() + 1)?;
+    Some(format!("{:blanks$}{start} {:room$}now", "", ""))
+}
+
 /// Scales a sum to a column of at most `steps`. A sum above zero stays above zero, so that it is visible.
 fn scaled(sum: i64, most: i64, steps: u64) -> u64 {
     let (sum, most) = (u64::try_from(sum).unwrap_or(0), u64::try_from(most).unwrap_or(0).max(1));
@@ -178,6 +197,17 @@ mod tests {
         assert!(wide[2].contains("30 min"), "{wide:?}");
         let day = drawn(&chart(&[5; 288], 300), 154, 1);
         assert!(day[0].contains("1/min") && day[2].contains("24 h ago"), "{day:?}");
+    }
+
+    #[test]
+    fn a_sparkline_has_the_rate_of_its_highest_column_and_a_time_axis() {
+        let counts: Vec<i64> = (0..60).map(|second| i64::from(second / 10 == 3) * 8).collect();
+        assert_eq!((peak(&counts, 1, 60), peak(&counts, 1, 12)), ("8/s".into(), "8/s".into()));
+        // Columns of 20 seconds: the highest one has 10 seconds with 8 requests each.
+        assert_eq!((peak(&counts, 1, 3), peak(&[], 1, 3)), ("4/s".into(), "0/s".into()));
+        assert_eq!(time_axis(&counts, 1, 20).as_deref(), Some("60 s ago         now"));
+        assert_eq!(time_axis(&counts, 60, 22).as_deref(), Some("  60 min ago       now"));
+        assert_eq!(time_axis(&counts, 1, 10), None);
     }
 
     #[test]

@@ -20,7 +20,7 @@ use ratatui::{
 #[cfg(test)]
 pub(crate) use self::figures::text_of;
 pub(crate) use self::{
-    chart::{CHART_BELOW, Chart, rate, resampled},
+    chart::{CHART_BELOW, Chart, peak, rate, resampled, time_axis},
     figures::{LinePart, parts},
     hints::hint_at,
     paint::{
@@ -32,7 +32,7 @@ use super::{
     app::App,
     layer::Layer,
     net::ProblemKind,
-    screens::ScreenId,
+    screens::{ScreenId, third_pane_areas},
     world::{Link, Tone, World},
 };
 
@@ -66,6 +66,7 @@ pub(crate) fn draw(app: &App, buf: &mut Buffer) -> Option<Position> {
         draw_page(app, area, buf)
     } else {
         app.world.tabs.clear();
+        app.third.hide();
         too_small(area, buf);
         None
     };
@@ -74,8 +75,9 @@ pub(crate) fn draw(app: &App, buf: &mut Buffer) -> Option<Position> {
 }
 
 fn draw_page(app: &App, area: Rect, buf: &mut Buffer) -> Option<Position> {
-    // Only a screen that has two panes draws this line.
+    // Only a screen that has two panes draws this line, and only some screens have a third pane.
     app.world.divider.set(Rect::ZERO);
+    app.third.hide();
     app.world.tabs.clear();
     let row = |y: u16| Rect { y, height: 1, ..area };
     tabs(app, row(area.y), buf);
@@ -87,7 +89,8 @@ fn draw_page(app: &App, area: Rect, buf: &mut Buffer) -> Option<Position> {
     if let Some(lines) = page::instead(&app.world) {
         page::draw(&lines, body, buf);
     } else {
-        app.screen().draw(&app.world, body, buf);
+        let panes = draw_third_pane(app, body, buf);
+        app.screen().draw(&app.world, panes, buf);
     }
     if app.world.is_stale() {
         // Mutes rows that may be out of date.
@@ -103,6 +106,15 @@ fn draw_page(app: &App, area: Rect, buf: &mut Buffer) -> Option<Position> {
     }
     hints::draw(app, row(area.bottom() - 1), buf);
     typed
+}
+
+/// Draws the third pane, if there is one. Returns the area that is left for the screen.
+fn draw_third_pane(app: &App, area: Rect, buf: &mut Buffer) -> Rect {
+    let Some(pane) = app.third_pane() else { return area };
+    let [panes, line, third] = third_pane_areas(area);
+    vertical_rule(buf, line);
+    app.third.draw(&pane, app.world.third_has_focus, third, buf);
+    panes
 }
 
 fn too_small(area: Rect, buf: &mut Buffer) {

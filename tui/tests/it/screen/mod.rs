@@ -5,6 +5,7 @@
 //! benches measure durations.
 
 mod day;
+mod gnu_screen;
 mod input;
 mod job;
 mod latency;

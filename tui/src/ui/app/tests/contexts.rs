@@ -6,7 +6,8 @@ use crate::{
     ui::net::Reconnect,
 };
 
-fn contexts() -> Vec<Context> {
+/// Returns an invalid context, a usual one, and a read-only one that is marked as a production system.
+pub(super) fn contexts() -> Vec<Context> {
     let text = "[contexts.broken]\nurl = \"http://h\"\nread_only = 1\n[contexts.lab]\nsocket = \"/run/lab.sock\"\n\
          [contexts.prod]\nurl = \"https://forge.example\"\nread_only = true\nproduction = true\n";
     Config::parse(text).0.contexts

@@ -19,7 +19,7 @@ use self::{
     totals::ArtifactTotals,
     tree::{ArtifactOrder, Node, NodeId, TreeOptions},
 };
-use super::{Related, Screen, ScreenId, Selection, panes};
+use super::{Related, Screen, ScreenId, Selection, ThirdPane, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
     list::{self, BadFilter, Feed, List, ListView, TableOptions},
@@ -209,6 +209,11 @@ impl Screen for Artifacts {
         self.arrange();
     }
 
+    fn third_pane(&self, world: &World, _: u16) -> Option<ThirdPane> {
+        self.rows.list.current()?;
+        Some(artifact_pane::third_pane(&self.totals.next, world))
+    }
+
     fn subject(&self) -> Option<String> {
         self.rows.list.subject(Node::name, "marked")
     }
@@ -261,7 +266,9 @@ impl Screen for Artifacts {
         if world.split() {
             let (left, right) = panes::side_by_side(area, 63, world, buf);
             list::draw(&self.rows, options, world, left, buf);
-            artifact_pane::draw(here, &self.totals.next, world, right, buf);
+            // The third pane shows them.
+            let next = if world.three_panes() { 0 } else { self.totals.next.len() };
+            artifact_pane::draw(here, &self.totals.next[..next], world, right, buf);
         } else if area.height >= 18 {
             let below = if world.transfers.is_empty() { 5 } else { 8 };
             let top = Rect { height: area.height - below - 1, ..area };

@@ -12,7 +12,8 @@ use crate::{
     output::human_bytes,
     ui::{
         runs::{ArtifactSummary, JobSummary, RunSummary},
-        view::{Role, fit_left, rule, text, wrapped},
+        screens::ThirdPane,
+        view::{LinePart, Role, fit_left, rule, text, wrapped},
         words,
         world::World,
     },
@@ -20,6 +21,8 @@ use crate::{
 
 /// With fewer rows the pane shows only the most important details.
 const ROOMY: u16 = 12;
+/// Heading of the artifacts that expire next.
+const EXPIRING: &str = "Expiring next";
 
 /// Draws the details of a row, then the downloads of this session and, if there is room, the artifacts in `next`.
 pub(super) fn draw(node: Option<&Node>, next: &[Arc<ArtifactSummary>], world: &World, area: Rect, buf: &mut Buffer) {
@@ -37,7 +40,7 @@ pub(super) fn draw(node: Option<&Node>, next: &[Arc<ArtifactSummary>], world: &W
         rest = below(rest, height + 1);
     }
     if roomy && rest.height > 2 && !next.is_empty() {
-        rule(buf, Rect { height: 1, ..rest }, "Expiring next");
+        rule(buf, Rect { height: 1, ..rest }, EXPIRING);
         for (one, y) in next.iter().zip(rest.y + 1..rest.bottom()) {
             expiring(one, world, Rect { y, height: 1, ..rest }, buf);
         }
@@ -61,6 +64,22 @@ fn lines_in(lines: &[(Role, String)], area: Rect, buf: &mut Buffer) -> Rect {
         rest = below(rest, 1);
     }
     rest
+}
+
+/// Returns the third pane: the artifacts that expire next.
+pub(super) fn third_pane(next: &[Arc<ArtifactSummary>], world: &World) -> ThirdPane {
+    if next.is_empty() {
+        return ThirdPane::note(EXPIRING, "No artifacts.");
+    }
+    let line = |one: &Arc<ArtifactSummary>| {
+        let role = if expires_soon(one, world.clock.now.as_second()) { Role::Warn } else { Role::Text };
+        let rest = format!("{:>9}  {}  run {}", human_bytes(one.size), one.name(), one.run);
+        vec![
+            LinePart::Text(role, format!("{:>8}  ", world.clock.left(one.expires()))),
+            LinePart::Text(Role::Text, rest),
+        ]
+    };
+    ThirdPane::of(EXPIRING, next.iter().map(line).collect())
 }
 
 fn expiring(artifact: &ArtifactSummary, world: &World, row: Rect, buf: &mut Buffer) {

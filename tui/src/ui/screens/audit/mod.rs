@@ -11,7 +11,7 @@ use farrier_common::{api::AuditEntry, client::AuditFilter};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use self::selection::AuditSelection;
-use super::{Related, Screen, ScreenId, Selection, panes};
+use super::{Related, Screen, ScreenId, Selection, ThirdPane, panes};
 use crate::{
     audit_text,
     ui::{
@@ -21,7 +21,7 @@ use crate::{
         list::{self, BadFilter, Feed, Filter, List, ListView, Row as _, TableOptions},
         net::{Answer, Page, Problem, Request, SearchProgress},
         times::Clock,
-        view::{self, Role, below, rule, wrapped},
+        view::{self, LinePart, Role, below, rule, wrapped},
         words,
         world::{Cmd, Env, World},
     },
@@ -41,6 +41,8 @@ const EXAMINED_STEP: i64 = 20_000;
 const PANE: u16 = 8;
 /// With fewer rows there is no pane below the list.
 const ROOMY: u16 = 16;
+/// Maximum number of entries in the third pane.
+const SAME_MAX: usize = 500;
 
 #[derive(Debug)]
 pub(crate) struct AuditLog {
@@ -255,6 +257,21 @@ impl Screen for AuditLog {
 
     fn related(&self) -> Vec<Related> {
         self.rows.list.current().map(|entry| Related::of_entry(&entry.entry())).unwrap_or_default()
+    }
+
+    fn third_pane(&self, world: &World, _: u16) -> Option<ThirdPane> {
+        let entry = self.rows.list.current()?;
+        let (kind, id, path) = (entry.object_kind(), entry.object_id(), entry.object_path());
+        let is_same = |one: &&AuditSummary| {
+            one.object_kind() == kind && one.object_id() == id && (id != 0 || one.object_path() == path)
+        };
+        let line = |one: &AuditSummary| {
+            let at = world.clock.age_from(one.at());
+            let line = format!("{at:>5}  {}  {}  {}", one.action(), one.actor().name, one.counted_result());
+            vec![LinePart::Text(Role::Text, line)]
+        };
+        let lines = self.rows.list.rows().iter().filter(is_same).take(SAME_MAX).map(line);
+        Some(ThirdPane::of("Loaded entries about the same object", lines.collect()))
     }
 
     fn selection(&self) -> Option<Selection> {

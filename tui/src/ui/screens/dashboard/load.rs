@@ -8,7 +8,7 @@ use super::parts::Figure;
 use crate::{
     output::human_bytes,
     ui::{
-        view::{CHART_BELOW, Chart, LinePart, Role, rate, resampled},
+        view::{CHART_BELOW, Chart, LinePart, Role, peak, rate, resampled, time_axis},
         words,
     },
 };
@@ -19,6 +19,10 @@ const OVERDUE_SECS: i64 = 60;
 const CHART_ROWS: std::ops::RangeInclusive<u16> = 2..=10;
 /// Number of figures with a chart.
 const CHARTS: u16 = 4;
+/// Width from which sparklines have the rate of their highest column.
+const AXIS_FROM: u16 = 60;
+/// Cells of that rate.
+const PEAK_WIDTH: usize = 7;
 /// Lines without a chart: the queue and the clients.
 const LINES: u16 = 2;
 
@@ -50,7 +54,8 @@ pub(super) fn figures(
         // Each chart has a line with its figures above it.
         let rows = (height.saturating_sub(LINES) / CHARTS).saturating_sub(1 + CHART_BELOW).min(*CHART_ROWS.end());
         let has_charts = rows >= *CHART_ROWS.start();
-        let cells = width.saturating_sub(56).clamp(10, 60);
+        let has_axis = width >= AXIS_FROM;
+        let cells = width.saturating_sub(if has_axis { 64 } else { 56 }).clamp(10, 60);
         // An older daemon sends no steps, because they always have a second.
         let step_secs = series.step_secs.max(1);
         let mut rated = |name: &'static str, counts: &[i64], failed: &[i64], details: LinePart| {
@@ -59,7 +64,12 @@ pub(super) fn figures(
             }
             let mut line = vec![LinePart::plain(format!("{:>9}  ", average(counts, step_secs)))];
             if !has_charts {
-                line.extend([LinePart::Sparkline { values: resampled(counts, cells), cells }, LinePart::plain("  ")]);
+                line.push(LinePart::Sparkline { values: resampled(counts, cells), cells });
+                if has_axis {
+                    let peak = format!(" max {:<PEAK_WIDTH$}", peak(counts, step_secs, cells));
+                    line.push(LinePart::Text(Role::Muted, peak));
+                }
+                line.push(LinePart::plain("  "));
             }
             line.push(details);
             figures.push(Figure::Line(name, line));
@@ -84,6 +94,12 @@ pub(super) fn figures(
         let uploads =
             format!("{} blocks, {} now", words::count(series.uploaded.iter().sum()), words::count(series.uploads));
         rated("uploads", &series.uploaded, &[], LinePart::plain(uploads));
+        // The heading names the period where rows are scarce.
+        let axis = time_axis(&series.requests, step_secs, cells).filter(|_| has_axis && !has_charts && !is_brief);
+        if let Some(axis) = axis {
+            // Below the averages of the lines above.
+            figures.push(Figure::Line("", vec![LinePart::Text(Role::Muted, format!("{:>11}{axis}", ""))]));
+        }
         let mut queue = vec![LinePart::plain(format!("{:>9} waiting", words::count(series.waiting)))];
         if series.oldest_due_secs > 0 {
             let role = if series.oldest_due_secs >= OVERDUE_SECS { Role::Warn } else { Role::Text };

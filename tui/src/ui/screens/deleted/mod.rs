@@ -13,7 +13,7 @@ use std::time::Duration;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use self::answers::{is_about, named};
-use super::{Screen, ScreenId, Selection};
+use super::{Screen, ScreenId, Selection, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
     layer::Layer,
@@ -28,6 +28,8 @@ use crate::ui::{
 const REFRESH_INTERVAL: Duration = Duration::from_secs(15);
 /// Rows of the pane below the list, with its rule.
 const PANE: u16 = 6;
+/// Part of the width for the list beside the pane, in percent.
+const LIST_SHARE: u16 = 62;
 /// With fewer rows there is no pane.
 const ROOMY: u16 = 14;
 
@@ -170,12 +172,19 @@ impl<T: Restorable> Screen for Deleted<T> {
         let Some(row) = self.rows.list.current().filter(|_| area.height >= ROOMY) else {
             return list::draw(&self.rows, options, world, area, buf);
         };
-        let top = Rect { height: area.height - PANE, ..area };
-        list::draw(&self.rows, options, world, top, buf);
-        rule(buf, Rect { y: top.bottom(), height: 1, ..area }, "");
+        let pane = if world.three_panes() {
+            let (left, right) = panes::side_by_side(area, LIST_SHARE, world, buf);
+            list::draw(&self.rows, options, world, left, buf);
+            right
+        } else {
+            let top = Rect { height: area.height - PANE, ..area };
+            list::draw(&self.rows, options, world, top, buf);
+            rule(buf, Rect { y: top.bottom(), height: 1, ..area }, "");
+            below(area, top.height + 1)
+        };
         let facts = row.facts(&world.clock);
         let facts = facts.iter();
-        let lines = facts.flat_map(|(role, line)| wrapped(line, area.width).into_iter().map(|line| (*role, line)));
-        view::lines(buf, below(area, top.height + 1), lines);
+        let lines = facts.flat_map(|(role, line)| wrapped(line, pane.width).into_iter().map(|line| (*role, line)));
+        view::lines(buf, pane, lines);
     }
 }

@@ -5,7 +5,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{changes, rows as delivery_rows, text::Body};
 use crate::ui::screens::{
-    panes,
+    ThirdPane, panes,
     text_scroll::{Lines, TextScroll},
 };
 use crate::{
@@ -23,8 +23,11 @@ use crate::{
 
 /// Names of the tabs.
 const PARTS: [&str; 5] = ["Summary", "Request", "Response", "Changes", "Attempts"];
-/// Index of the tab that compares the delivery with the previous one.
+/// Indexes of the tabs. The changes compare the delivery with the previous one.
+const REQUEST: usize = 1;
+const RESPONSE: usize = 2;
 const CHANGES: usize = 3;
+const ATTEMPTS: usize = 4;
 
 /// A delivery in the inspector.
 #[derive(Debug, Default)]
@@ -133,8 +136,8 @@ impl Inspector {
     pub(super) fn paged(&self, clock: &Clock) -> Option<String> {
         let detail = self.detail.as_ref()?;
         let body = match self.part {
-            1 => Some(super::text::body(detail)),
-            2 => super::text::as_text(&super::text::response_bytes(detail)).map(str::to_owned),
+            REQUEST => Some(super::text::body(detail)),
+            RESPONSE => super::text::as_text(&super::text::response_bytes(detail)).map(str::to_owned),
             _ => None,
         };
         let lines: Vec<String> = match body.filter(|body| !body.is_empty() && !self.as_hex) {
@@ -149,14 +152,39 @@ impl Inspector {
     fn part(&self, detail: &DeliveryDetail, clock: &Clock) -> Lines {
         match self.part {
             0 => super::text::summary(detail, clock),
-            1 => super::text::request(detail, self.body()),
-            2 => super::text::response(detail, self.body()),
+            REQUEST => super::text::request(detail, self.body()),
+            RESPONSE => super::text::response(detail, self.body()),
             CHANGES => match &self.compared {
                 Some((id, lines)) if *id == detail.delivery.id => lines.clone(),
                 _ => vec![(Role::Muted, "loading …".to_owned())],
             },
             _ => super::text::tries(detail, clock),
         }
+    }
+
+    /// Returns the third pane: the part of the delivery that is most useful beside the shown tab. The headings are the
+    /// names of the tabs.
+    pub(super) fn third_pane(&self, is_loaded: bool, room: u16, clock: &Clock) -> ThirdPane {
+        let beside = match self.part {
+            RESPONSE => REQUEST,
+            CHANGES => ATTEMPTS,
+            _ => RESPONSE,
+        };
+        let Some(detail) = self.detail.as_ref().filter(|_| is_loaded) else {
+            return ThirdPane::loading(PARTS[beside]);
+        };
+        let lines = match beside {
+            REQUEST => super::text::request(detail, self.body()),
+            RESPONSE => super::text::response(detail, self.body()),
+            _ => super::text::tries(detail, clock),
+        };
+        // The list and the second pane show the failure in red.
+        let quiet = |(role, line): (Role, String)| (if role == Role::Error { Role::Text } else { role }, line);
+        let broken = lines
+            .into_iter()
+            .map(quiet)
+            .flat_map(|(role, line)| wrap_aligned(&line, room).into_iter().map(move |part| (role, part)));
+        ThirdPane::text(PARTS[beside], broken.collect(), room)
     }
 
     fn body(&self) -> Body {

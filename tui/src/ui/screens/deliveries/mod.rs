@@ -16,7 +16,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 pub(crate) use self::choice::GroupFilter;
 use self::{choice::HooksMenu, inspector::Inspector};
-use super::{Related, Screen, ScreenId, Selection, panes};
+use super::{Related, Screen, ScreenId, Selection, ThirdPane, panes};
 use crate::ui::{
     delivery::DeliverySummary,
     hook::HookSummary,
@@ -324,6 +324,12 @@ impl Screen for Deliveries {
             }
             _ => self.rows.list.selection(Object::Delivery, name),
         }
+    }
+
+    fn third_pane(&self, world: &World, room: u16) -> Option<ThirdPane> {
+        let delivery = self.rows.list.current()?;
+        let is_loaded = self.inspector.shows(&delivery.guid());
+        Some(self.inspector.third_pane(is_loaded, room, &world.clock))
     }
 
     fn is_failed(&self) -> bool {

@@ -12,7 +12,7 @@ use farrier_common::{api::HookEvent, client::HookOwner};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use self::{form as hook_form, pane as hook_pane, rows as hook_rows};
-use super::{Related, Screen, ScreenId, Selection, panes};
+use super::{Related, Screen, ScreenId, Selection, ThirdPane, panes};
 use crate::ui::{
     delivery::DeliverySummary,
     hook::HookSummary,
@@ -189,7 +189,7 @@ impl Hooks {
         let rows = recent.map(|(_, rows)| rows.as_slice()).unwrap_or_default();
         let y = hook_pane::draw(hook, rows, world, area, buf);
         let rest = Rect { y: y.saturating_add(1), height: area.bottom().saturating_sub(y + 1), ..area };
-        if !rows.is_empty() {
+        if !rows.is_empty() && !world.three_panes() {
             hook_pane::recent(rows, &world.clock, rest, buf);
         }
     }
@@ -295,6 +295,12 @@ impl Screen for Hooks {
 
     fn answered(&mut self, request: &Request, result: &Result<Answer, Problem>, env: &mut Env) {
         self.take(request, result, env);
+    }
+
+    fn third_pane(&self, world: &World, _: u16) -> Option<ThirdPane> {
+        let hook = self.here()?;
+        let recent = self.recent.as_ref().filter(|(of, _)| *of == hook.id);
+        Some(hook_pane::third_pane(recent.map(|(_, rows)| rows.as_slice()), &world.clock))
     }
 
     fn subject(&self) -> Option<String> {

@@ -3,7 +3,7 @@
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::rows as hook_rows;
-use crate::ui::screens::deliveries::rows as delivery_rows;
+use crate::ui::screens::{ThirdPane, deliveries::rows as delivery_rows};
 use crate::ui::{
     delivery::DeliverySummary,
     hook::HookSummary,
@@ -105,14 +105,33 @@ pub(super) fn draw(hook: &HookSummary, rows: &[DeliverySummary], world: &World, 
     y
 }
 
+/// Heading of the most recent deliveries.
+const RECENT: &str = "Last deliveries (Enter shows them)";
+
 /// Draws the most recent deliveries of the hook.
 pub(super) fn recent(rows: &[DeliverySummary], clock: &Clock, area: Rect, buf: &mut Buffer) {
     if area.height < 2 {
         return;
     }
-    rule(buf, Rect { height: 1, ..area }, "Last deliveries (Enter shows them)");
+    rule(buf, Rect { height: 1, ..area }, RECENT);
+    for (line, y) in recent_lines(rows, clock).iter().zip(area.y + 1..area.bottom()) {
+        parts(buf, Rect { y, height: 1, ..area }, line);
+    }
+}
+
+/// Returns the third pane: the most recent deliveries. `None`: they are not loaded yet.
+pub(super) fn third_pane(rows: Option<&[DeliverySummary]>, clock: &Clock) -> ThirdPane {
+    match rows {
+        None => ThirdPane::loading(RECENT),
+        Some([]) => ThirdPane::note(RECENT, "No deliveries yet."),
+        Some(rows) => ThirdPane::of(RECENT, recent_lines(rows, clock)),
+    }
+}
+
+fn recent_lines(rows: &[DeliverySummary], clock: &Clock) -> Vec<Vec<LinePart>> {
     let mut before = String::new();
-    for (row, y) in rows.iter().zip(area.y + 1..area.bottom()) {
+    let mut lines = Vec::with_capacity(rows.len());
+    for row in rows {
         let (code, result) = (delivery_rows::code(row), delivery_rows::result(row, clock));
         let at = row.delivered().unwrap_or(row.created());
         let what = format!("{}  {} ", clock.time_of(at), pad(&delivery_rows::event(row), 14));
@@ -120,7 +139,8 @@ pub(super) fn recent(rows: &[DeliverySummary], clock: &Clock, area: Rect, buf: &
         // Only the newest of several equal failures is highlighted.
         let again = code.role == Role::Error && before == result.text;
         let role = if again { Role::Text } else { code.role };
-        parts(buf, Rect { y, height: 1, ..area }, &[LinePart::Text(Role::Text, what), LinePart::Text(role, state)]);
+        lines.push(vec![LinePart::Text(Role::Text, what), LinePart::Text(role, state)]);
         before = result.text;
     }
+    lines
 }

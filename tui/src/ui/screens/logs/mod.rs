@@ -9,7 +9,7 @@ use std::time::Duration;
 use farrier_common::api::{LogRecord, LogRecords};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Related, Screen, ScreenId, Selection, panes};
+use super::{Related, Screen, ScreenId, Selection, ThirdPane, panes};
 use crate::{
     log_text,
     ui::{
@@ -240,6 +240,18 @@ impl Screen for DaemonLog {
 
     fn related(&self) -> Vec<Related> {
         self.rows.list.current().map(Related::of_record).unwrap_or_default()
+    }
+
+    fn third_pane(&self, world: &World, room: u16) -> Option<ThirdPane> {
+        let record = self.rows.list.current()?;
+        let title = "Loaded records of the same request";
+        if record.request_id.is_empty() {
+            return Some(ThirdPane::note(title, "The record belongs to no request."));
+        }
+        let same = self.rows.list.rows().iter().filter(|one| one.request_id == record.request_id);
+        // The oldest first: this is the order in which they happened.
+        let lines = same.rev().flat_map(|one| rows::brief(one, &world.clock));
+        Some(ThirdPane::text(title, lines.collect(), room))
     }
 
     fn selection(&self) -> Option<Selection> {

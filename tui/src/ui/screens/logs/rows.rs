@@ -54,6 +54,13 @@ pub(super) fn lines(record: &LogRecord, clock: &Clock) -> Vec<(Role, String)> {
     lines
 }
 
+/// Returns a record in two lines: its time, level and target, and its message.
+pub(super) fn brief(record: &LogRecord, clock: &Clock) -> [(Role, String); 2] {
+    let target = record.target.strip_prefix(DAEMON).unwrap_or(&record.target);
+    let head = format!("{}  {:<5}  {target}", time(record, clock), record.level.to_uppercase());
+    [(Role::Muted, head), (Role::Text, format!("  {}", record.message))]
+}
+
 static COLUMNS: [Column<LogRecord>; 4] = [
     Column {
         title: "TIME",

@@ -21,7 +21,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 pub(crate) use self::tab::OrganizationTab;
 use self::target::OpenTarget;
-use super::{Related, Screen, ScreenId, Selection, panes};
+use super::{Related, Screen, ScreenId, Selection, ThirdPane, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
     list::{self, Feed, List, ListView, TableOptions},
@@ -326,6 +326,10 @@ impl Screen for Organizations {
                 self.team_repositories.list.subject(|repo| repo.full_name().to_owned(), noun)
             }
         }
+    }
+
+    fn third_pane(&self, world: &World, room: u16) -> Option<ThirdPane> {
+        pane::third_pane(self, &world.clock, room)
     }
 
     fn selection(&self) -> Option<Selection> {

@@ -8,7 +8,8 @@ use crate::{
     team_text,
     ui::{
         list::{self, TableOptions},
-        screens::panes,
+        screens::{ThirdPane, panes},
+        times::Clock,
         view::{self, Role, below, rule, text, wrapped},
         world::World,
     },
@@ -96,4 +97,30 @@ pub(super) fn draw(screen: &Organizations, world: &World, area: Rect, buf: &mut 
         lines = short_rights(team).into_iter().flat_map(wrap).collect();
     }
     view::lines(buf, area, lines);
+}
+
+/// Returns the third pane: the rights of the team under the cursor or of the opened one, else the organization.
+pub(super) fn third_pane(screen: &Organizations, clock: &Clock, room: u16) -> Option<ThirdPane> {
+    let org = screen.rows.list.current()?;
+    let is_current = screen.of().is_some();
+    let team = match screen.tab() {
+        OrganizationTab::Teams => screen.teams.list.current(),
+        OrganizationTab::TeamMembers | OrganizationTab::TeamRepositories => screen.team.as_ref(),
+        OrganizationTab::Members | OrganizationTab::Repositories | OrganizationTab::Rights => None,
+    };
+    if let Some(team) = team.filter(|_| is_current) {
+        let name = (Role::Title, format!("{}/{}", org.name(), team.name));
+        let lines = std::iter::once(name).chain(rights(team)).collect();
+        return Some(ThirdPane::text("Rights of the team", lines, room));
+    }
+    let facts = [
+        ("id", org.id.to_string()),
+        ("name", org.name().to_owned()),
+        ("full name", org.full_name().to_owned()),
+        ("visibility", org.visibility().to_owned()),
+        ("about", org.description().to_owned()),
+        ("created", if org.created() > 0 { clock.stamp_of(org.created()) } else { String::new() }),
+    ];
+    let shown = facts.into_iter().filter(|(_, value)| !value.is_empty());
+    Some(ThirdPane::text("Organization", shown.map(|(name, value)| fact(name, &value)).collect(), room))
 }

@@ -108,6 +108,10 @@ impl Detail {
         repo.default_branch().clone_into(&mut self.default_branch);
         self.content.note_update(repo.updated);
         let tab = self.tab;
+        if tab != RepositoryTab::Overview && env.world.three_panes() {
+            // The third pane shows the last commits beside every tab.
+            self.counts.request(repo, path.clone(), again, env);
+        }
         let mut due = again;
         let request = match tab {
             RepositoryTab::Overview => return self.counts.request(repo, path, again, env),

@@ -25,7 +25,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 pub(crate) use self::tab::RepositoryTab;
 use self::{detail::Detail, pane as repo_pane, rows as repo_rows};
-use super::{Related, Screen, ScreenId, Selection, panes};
+use super::{Related, Screen, ScreenId, Selection, ThirdPane, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
     list::{self, BadFilter, Feed, Filter, List, ListView, Row as _, TableOptions, feed::Load},
@@ -354,6 +354,10 @@ impl Screen for Repositories {
             return Some(Selection { object: Object::Repository, name, rows });
         }
         self.repos.list.selection(Object::Repository, name)
+    }
+
+    fn third_pane(&self, world: &World, _: u16) -> Option<ThirdPane> {
+        repo_pane::third_pane(self, &world.clock)
     }
 
     fn problem(&self) -> Option<&Problem> {

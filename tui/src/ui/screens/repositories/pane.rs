@@ -1,15 +1,16 @@
 //! Draws the details of one repository.
 
-use farrier_common::api::{BackgroundTask, MigrationProgress};
+use farrier_common::api::{BackgroundTask, Branch, MigrationProgress};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{Repositories, detail::Detail, rows as repo_rows, tab::RepositoryTab, task_lines};
-use crate::ui::screens::panes;
+use crate::ui::screens::{ThirdPane, panes};
 use crate::{
     output::human_bytes,
     ui::{
         net::{CommitSummary, RepositoryCounts},
         repo::RepositorySummary,
+        times::Clock,
         view::{self, LinePart, Role, fit_left, pad, parts, rule, text, width, wrapped},
         words,
         world::World,
@@ -77,6 +78,8 @@ const COUNT_FROM: u16 = 60;
 const ADDRESS_FROM: u16 = 10;
 /// Height from which the last commits are shown: the heading and three of them.
 const COMMITS_FROM: u16 = 4;
+/// Heading of the branches that changed last.
+const BRANCHES: &str = "Recently updated branches";
 /// Width of the names of details, in cells.
 const NAME: u16 = 10;
 
@@ -110,8 +113,7 @@ fn overview(repo: &RepositorySummary, screen: &Repositories, world: &World, area
         migration(import, screen.task(repo), world, rest, buf);
     } else if repo.is_empty() {
         first_push(repo, rest, buf);
-    } else {
-        let facts = screen.detail.counts.of(repo);
+    } else if let Some(facts) = screen.detail.counts.of(repo).filter(|_| !world.three_panes()) {
         let used = newest_branches(facts, world, rest, buf);
         last_commits(repo, facts, world, view::below(rest, used + 1), buf);
     }
@@ -162,19 +164,40 @@ fn details(
     lines
 }
 
-/// Draws the branches that changed last. Returns the number of rows.
-fn newest_branches(facts: Option<&RepositoryCounts>, world: &World, area: Rect, buf: &mut Buffer) -> u16 {
-    let mut lines: Vec<(Role, String)> = Vec::new();
-    for branch in facts.map(|facts| facts.newest.as_slice()).unwrap_or_default() {
+/// Returns one line for each of the branches that changed last.
+fn branch_lines(facts: &RepositoryCounts, clock: &Clock) -> Vec<(Role, String)> {
+    let line = |branch: &Branch| {
         let commit = &branch.commit;
-        let (age, tip) = (world.clock.since(words::seconds(&commit.timestamp)), commit.id.get(..7).unwrap_or_default());
+        let (age, tip) = (clock.since(words::seconds(&commit.timestamp)), commit.id.get(..7).unwrap_or_default());
         let (name, title) = (&branch.name, commit.message.lines().next().unwrap_or_default());
-        lines.push((Role::Text, format!("{age:>4}  {} {tip}  {title}  {}", pad(name, 14), commit.author.name)));
+        (Role::Text, format!("{age:>4}  {} {tip}  {title}  {}", pad(name, 14), commit.author.name))
+    };
+    facts.newest.iter().map(line).collect()
+}
+
+/// Returns one line for each of the last commits, in the order and form of the tab Commits.
+fn commit_lines(facts: &RepositoryCounts, clock: &Clock) -> Vec<(Role, String)> {
+    let line = |commit: &CommitSummary| {
+        let (age, sha) = (clock.since(words::seconds(&commit.committed_at)), commit.sha.get(..7).unwrap_or_default());
+        (Role::Text, format!("{age:>4}  {sha}  {}  {}", pad(&commit.author, 12), commit.title))
+    };
+    facts.commits.iter().map(line).collect()
+}
+
+fn commits_title(repo: &RepositorySummary) -> String {
+    match repo.default_branch() {
+        "" => "Last commits".to_owned(),
+        branch => format!("Last commits of {branch}"),
     }
+}
+
+/// Draws the branches that changed last. Returns the number of rows.
+fn newest_branches(facts: &RepositoryCounts, world: &World, area: Rect, buf: &mut Buffer) -> u16 {
+    let lines = branch_lines(facts, &world.clock);
     let mut y = area.y;
     let row = |y: u16| Rect { y, height: u16::from(y < area.bottom()), ..area };
     if !lines.is_empty() {
-        rule(buf, row(y), "Recently updated branches");
+        rule(buf, row(y), BRANCHES);
         y += 1;
     }
     let used = y - area.y + u16::try_from(lines.len()).unwrap_or(u16::MAX);
@@ -182,25 +205,30 @@ fn newest_branches(facts: Option<&RepositoryCounts>, world: &World, area: Rect, 
     used
 }
 
-/// Draws as many of the last commits as there is room for, in the order and form of the tab Commits.
-fn last_commits(
-    repo: &RepositorySummary,
-    facts: Option<&RepositoryCounts>,
-    world: &World,
-    area: Rect,
-    buf: &mut Buffer,
-) {
-    let commits = facts.map(|facts| facts.commits.as_slice()).unwrap_or_default();
-    if commits.is_empty() || area.height < COMMITS_FROM {
+/// Draws as many of the last commits as there is room for.
+fn last_commits(repo: &RepositorySummary, facts: &RepositoryCounts, world: &World, area: Rect, buf: &mut Buffer) {
+    if facts.commits.is_empty() || area.height < COMMITS_FROM {
         return;
     }
-    rule(buf, Rect { height: 1, ..area }, &format!("Last commits of {}", repo.default_branch()));
-    let line = |commit: &CommitSummary| {
-        let (age, sha) =
-            (world.clock.since(words::seconds(&commit.committed_at)), commit.sha.get(..7).unwrap_or_default());
-        (Role::Text, format!("{age:>4}  {sha}  {}  {}", pad(&commit.author, 12), commit.title))
-    };
-    view::lines(buf, view::below(area, 1), commits.iter().map(line));
+    rule(buf, Rect { height: 1, ..area }, &commits_title(repo));
+    view::lines(buf, view::below(area, 1), commit_lines(facts, &world.clock));
+}
+
+/// Returns the third pane: the last commits, and the branches that changed last.
+pub(super) fn third_pane(screen: &Repositories, clock: &Clock) -> Option<ThirdPane> {
+    let repo = screen.repos.list.current()?;
+    let title = commits_title(repo);
+    let Some(facts) = screen.detail.counts.of(repo) else { return Some(ThirdPane::loading(title)) };
+    let (mut lines, branches) = (commit_lines(facts, clock), branch_lines(facts, clock));
+    if lines.is_empty() && branches.is_empty() {
+        return Some(ThirdPane::note(title, "No commits yet."));
+    }
+    if !branches.is_empty() {
+        lines.extend([(Role::Text, String::new()), (Role::Title, BRANCHES.to_owned())]);
+        lines.extend(branches);
+    }
+    let lines = lines.into_iter().map(|(role, line)| vec![LinePart::Text(role, line)]);
+    Some(ThirdPane::of(title, lines.collect()))
 }
 
 /// Returns the commands that push the first commit.

@@ -15,7 +15,7 @@ use farrier_common::client::RepositoryPath;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use self::part_rows::RunPart;
-use super::{Related, Screen, ScreenId, Selection, panes};
+use super::{Related, Screen, ScreenId, Selection, ThirdPane, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
     list::{self, BadFilter, Feed, List, ListView, TableOptions},
@@ -339,6 +339,16 @@ impl Screen for Runs {
     fn selection(&self) -> Option<Selection> {
         let name = self.rows.list.subject(|run| format!("run {}", run.id), "runs")?;
         self.rows.list.selection(Object::Run, name)
+    }
+
+    fn third_pane(&self, world: &World, room: u16) -> Option<ThirdPane> {
+        let run = self.rows.list.current()?;
+        let title = "Job or artifact";
+        Some(match self.current_part() {
+            Some(part) => part.third_pane(room, &world.clock),
+            None if self.parts_of != Some(run.id) || self.parts.is_waiting() => ThirdPane::loading(title),
+            None => ThirdPane::note(title, "No jobs and no artifacts."),
+        })
     }
 
     fn status(&self, _: &World) -> String {

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use farrier_common::api::{FoundArtifact, FoundJob};
 
-use super::rows::took;
+use super::rows::{job_facts, took};
 use crate::{
     output::human_bytes,
     ui::{
         list::{CellText, Column, FilterColumn, Haystack, Row},
         runs::Outcome,
-        screens::artifacts::rows::outcome,
+        screens::{ThirdPane, artifacts::rows::outcome},
         times::Clock,
         view::Role,
         words,
@@ -58,6 +58,16 @@ impl RunPart {
         }
     }
 
+    /// Returns the third pane: all fields.
+    pub(super) fn third_pane(&self, room: u16, clock: &Clock) -> ThirdPane {
+        let (title, fields) = match self {
+            Self::Job(job) => ("Job", job_facts(job, clock)),
+            Self::Artifact(artifact) => ("Artifact", artifact_facts(artifact, clock)),
+        };
+        let lines = fields.lines().map(|line| (Role::Text, line.to_owned()));
+        ThirdPane::text(title, lines.collect(), room)
+    }
+
     fn artifact(&self) -> Option<&FoundArtifact> {
         if let Self::Artifact(artifact) = self { Some(artifact.as_ref()) } else { None }
     }
@@ -69,6 +79,22 @@ fn artifact_state(artifact: &FoundArtifact) -> CellText {
         _ if artifact.expired => CellText::of(Role::Muted, "expired"),
         _ => CellText::plain("ready"),
     }
+}
+
+/// Returns all fields of an artifact, one per line.
+fn artifact_facts(artifact: &FoundArtifact, clock: &Clock) -> String {
+    let is_uploading = artifact.state == "uploading";
+    let complete = |value: String| if is_uploading { String::new() } else { value };
+    words::fields([
+        ("ID", artifact.id.to_string()),
+        ("name", artifact.name.clone()),
+        ("job", artifact.job.name.clone()),
+        ("state", artifact_state(artifact).text),
+        ("size", complete(human_bytes(artifact.size_in_bytes))),
+        ("created", clock.stamp(&artifact.created_at)),
+        ("expires", complete(clock.stamp(&artifact.expires_at))),
+        ("digest", artifact.digest.clone()),
+    ])
 }
 
 fn state(part: &RunPart) -> CellText {

@@ -7,6 +7,7 @@ mod key_actions;
 mod key_rows;
 mod rows;
 pub(super) mod token_form;
+mod third_pane;
 mod token_rows;
 
 use std::time::Duration;
@@ -15,7 +16,7 @@ use farrier_common::api::AccessToken;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 pub(super) use self::key_rows::KeyRow;
-use super::{Related, Screen, ScreenId, Selection, panes};
+use super::{Related, Screen, ScreenId, Selection, ThirdPane, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
     list::{self, Feed, List, ListView, TableOptions},
@@ -241,6 +242,10 @@ impl Screen for Users {
     fn related(&self) -> Vec<Related> {
         let Some(user) = self.selected_user() else { return Vec::new() };
         vec![Related::audit_by(user.login()), Related::audit_of("user", user.login())]
+    }
+
+    fn third_pane(&self, world: &World, room: u16) -> Option<ThirdPane> {
+        third_pane::of(self, &world.clock, room)
     }
 
     fn selection(&self) -> Option<Selection> {

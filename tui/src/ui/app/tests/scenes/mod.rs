@@ -3,6 +3,7 @@
 //! A scene consists of keys and of responses of the daemon. It never sets the state of the program directly.
 
 mod forms;
+mod contexts;
 mod keys;
 mod layers;
 mod logs;
@@ -10,10 +11,13 @@ mod management;
 mod organizations;
 mod screens;
 mod states;
+mod wide;
+mod work;
 
 pub(super) use self::screens::REPOSITORIES;
 use self::{
     forms::FORMS,
+    contexts::CONTEXTS,
     keys::KEYS,
     layers::LAYERS,
     logs::{AUDIT, LOGS},
@@ -21,6 +25,8 @@ use self::{
     organizations::ORGANIZATIONS,
     screens::{ARTIFACTS, CACHES, DASHBOARD, DELETED, DELIVERIES, HOOKS, USERS},
     states::STATES,
+    wide::{PROBLEMS, WIDE},
+    work::{RUNS, TASKS},
 };
 use super::prelude::*;
 
@@ -58,7 +64,8 @@ const fn on(name: &'static str, play: fn(&mut TestScreen)) -> Scene {
 pub(super) fn all() -> impl Iterator<Item = &'static Scene> {
     let repositories = [REPOSITORIES, MANAGEMENT, DELETED, ORGANIZATIONS];
     let others = [HOOKS, DELIVERIES, DASHBOARD, ARTIFACTS, CACHES, AUDIT, LOGS, USERS, KEYS, FORMS, LAYERS, STATES];
-    repositories.into_iter().chain(others).flatten()
+    let more = [RUNS, TASKS, PROBLEMS, CONTEXTS, WIDE];
+    repositories.into_iter().chain(others).chain(more).flatten()
 }
 
 /// Answers the requests for the counts of repositories. A pane and a question have requests of their own, and a pane
