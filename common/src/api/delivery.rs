@@ -159,7 +159,7 @@ pub struct DeliveryAttempt {
     pub url: String,
 }
 
-/// Selects the failed deliveries to redeliver.
+/// Selects the deliveries of a hook to redeliver or to try now.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
@@ -168,15 +168,20 @@ pub struct RecoverDeliveries {
     pub since: Option<String>,
     /// Whether to only count the deliveries.
     pub dry_run: bool,
+    /// Whether to also try deliveries at once that wait because of failures: for their automatic retry, or, in the queue
+    /// of a hook that failed ten times in a row, for its next probe.
+    pub waiting: bool,
 }
 
-/// The result of redelivering failed deliveries.
+/// The result of redelivering failed deliveries and trying waiting ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct RecoveredDeliveries {
-    /// Number of deliveries.
+    /// Number of failed and cancelled deliveries that are redelivered.
     pub count: i64,
+    /// Number of waiting deliveries that are tried now; 0 without `waiting`.
+    pub retried: i64,
 }
 
 /// What a replay of a delivery changes. It needs a URL, a payload, or both.

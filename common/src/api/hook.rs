@@ -68,6 +68,9 @@ pub struct Hook {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub failing_since: Option<String>,
+    /// Attempts that failed recently; absent if there were none for two hours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recent_failures: Option<RecentFailures>,
     /// Error of the last attempt; absent if it succeeded or there was none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub last_error: String,
@@ -88,6 +91,17 @@ pub struct Hook {
     /// The setting that would allow the target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<SettingAdvice>,
+}
+
+/// Numbers of failed attempts, in steps of ten minutes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct RecentFailures {
+    /// In the last hour.
+    pub last_hour: i64,
+    /// In the hour before.
+    pub hour_before: i64,
 }
 
 /// A setting of the daemon and a value that solves a problem.

@@ -77,7 +77,7 @@ pub use self::{
     gpg_key::{CreateGpgKey, GpgKey, GpgKeyEmail, VerifyGpgKey},
     hook::{
         AppliedHook, ApplyHook, CreateHook, EditHook, Hook, HookConfigKey, HookEvent, HookEventHeaders, HookType,
-        SettingAdvice,
+        RecentFailures, SettingAdvice,
     },
     log_record::{LogField, LogObject, LogRecord, LogRecords},
     mirror::{CreatePushMirror, PushMirror},
@@ -98,8 +98,8 @@ pub use self::{
     ssh_key::{CreateKey, DeployKey, PublicKey},
     status::{
         Amount, ArtifactLimits, DiskStatus, Health, HealthCheck, Kept, ListenerStatus, LogFilter, MetricsSeries,
-        OwnerStorage, SetLogFilter, SshHostKey, SshService, Status, StorageByOwner, StorageSizes, StoreStatus, Version,
-        WorkLimit,
+        OwnerStorage, QuotaStatus, SetLogFilter, SshHostKey, SshService, Status, StorageByOwner, StorageSizes,
+        StoreStatus, Version, WorkLimit,
     },
     tag::{AnnotatedTag, ArchiveDownloads, CreateTag, Tag},
     task::{BackgroundTask, BackgroundTasks, Cron, LfsCollectionFigures, TaskPhase},

@@ -105,6 +105,28 @@ pub struct Status {
     /// Stored data by owner; only for administrators whose token may read the administration, and absent until the
     /// daemon has added it up for the first time, about a minute after its start.
     pub storage: Option<StorageByOwner>,
+    /// Quotas that were full or nearly full at their last check, which each upload makes; only for administrators. At
+    /// most 20, the oldest first. Quotas that were not checked for a day or since the start are not included.
+    pub quotas: Vec<QuotaStatus>,
+}
+
+/// A quota that is full or nearly full: at least 90 percent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct QuotaStatus {
+    /// What it limits: `artifacts`, `release_files` or `lfs_objects`.
+    pub kind: String,
+    /// Who has it: a repository, `owner/name`, or for LFS objects an owner.
+    pub holder: String,
+    /// Id of the repository that was checked.
+    pub repository_id: i64,
+    /// Stored bytes.
+    pub used_bytes: i64,
+    /// The quota, bytes.
+    pub max_bytes: i64,
+    /// Since when it is full or nearly full, RFC 3339.
+    pub since: String,
 }
 
 /// Stored data by owner, as the daemon added it up last.

@@ -27,14 +27,23 @@ pub struct ArtifactFilter {
     pub name: String,
     /// `uploading`, `ready` or `expired`; empty for `ready` and `expired`.
     pub state: String,
+    /// Only artifacts that expire before this time, RFC 3339, the first to expire first; empty for all.
+    pub expires_before: String,
 }
 
 impl Client {
-    /// Lists the artifacts of all repositories that the caller may read, newest first.
+    /// Lists the artifacts of all repositories that the caller may read: the newest first, or with `expires_before` the
+    /// first to expire first.
     pub fn all_artifacts(&self, filter: &ArtifactFilter) -> Pages<'_> {
         let repository = filter.repository.as_ref().map(RepositoryPath::to_string).unwrap_or_default();
         let run = filter.run.map(|run| run.to_string()).unwrap_or_default();
-        let pairs = [("repository", &repository), ("run", &run), ("name", &filter.name), ("state", &filter.state)];
+        let pairs = [
+            ("repository", &repository),
+            ("run", &run),
+            ("name", &filter.name),
+            ("state", &filter.state),
+            ("expires_before", &filter.expires_before),
+        ];
         let given = pairs.iter().filter(|(_, value)| !value.is_empty());
         let query: Vec<String> = given.map(|(name, value)| format!("{name}={}", segment(value))).collect();
         let mark = if query.is_empty() { "" } else { "?" };

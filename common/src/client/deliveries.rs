@@ -73,16 +73,16 @@ impl Client {
         self.get(&format!("{DELIVERIES}/{}", segment(delivery))).await
     }
 
-    /// Returns the newest delivery of a hook and an event before the delivery with the id `id`. `None` if there is none
+    /// Returns the newest delivery that passes `filter`, before the delivery with the id `id`. `None` if there is none
     /// among those that the daemon examines for one page. Only for administrators.
     pub async fn previous_delivery(
         &self,
-        hook: u64,
-        event: &str,
+        filter: &DeliveryFilter,
         id: i64,
     ) -> Result<Option<DeliveryDetail>, ClientError> {
-        let filter = DeliveryFilter { hook: Some(hook), event: event.to_owned(), ..DeliveryFilter::default() };
-        let target = format!("{DELIVERIES}?{}&cursor={id}&limit=1", filter.query().join("&"));
+        let mut query = filter.query();
+        query.extend([format!("cursor={id}"), "limit=1".to_owned()]);
+        let target = format!("{DELIVERIES}?{}", query.join("&"));
         let found: Vec<Delivery> = self.get(&target).await?;
         match found.first() {
             Some(previous) => self.delivery(&previous.guid).await.map(Some),
@@ -102,17 +102,9 @@ impl Client {
         answer::json(self.post_any(&target, request).await?).await
     }
 
-    /// Redelivers the failed deliveries of a hook. Only for administrators.
-    pub async fn recover(&self, hook: u64, since: Option<&str>) -> Result<RecoveredDeliveries, ClientError> {
+    /// Redelivers the failed deliveries of a hook, tries waiting ones, or only counts them. Only for administrators.
+    pub async fn recover(&self, hook: u64, request: &RecoverDeliveries) -> Result<RecoveredDeliveries, ClientError> {
         let target = format!("/api/farrier/v1/hooks/{hook}/recover");
-        let request = RecoverDeliveries { since: since.map(str::to_owned), dry_run: false };
-        answer::json(self.post_any(&target, &request).await?).await
-    }
-
-    /// Counts the deliveries that [`Self::recover`] would send. Only for administrators.
-    pub async fn recoverable(&self, hook: u64, since: Option<&str>) -> Result<RecoveredDeliveries, ClientError> {
-        let target = format!("/api/farrier/v1/hooks/{hook}/recover");
-        let request = RecoverDeliveries { since: since.map(str::to_owned), dry_run: true };
-        answer::json(self.post_any(&target, &request).await?).await
+        answer::json(self.post_any(&target, request).await?).await
     }
 }

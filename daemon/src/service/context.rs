@@ -20,6 +20,7 @@ use super::{
     lfs::LfsCollection,
     migrations::Migrations,
     mirrors::MirrorRuns,
+    quota_watch::QuotaWatch,
     releases::downloads::DownloadCounts,
     sign_in::SignIn,
     storage_use::StorageUse,
@@ -70,6 +71,8 @@ pub struct ContextFields {
     pub access_changes: AccessChanges,
     /// Counts announced bytes against the free space of the disk.
     pub disk_space: DiskSpace,
+    /// Remembers the quotas that are full or nearly full.
+    pub quotas: QuotaWatch,
     /// Moves data without a row to the directory `set-aside`.
     pub set_aside: SetAside,
     /// Tracks running and recently ended migrations.

@@ -35,6 +35,7 @@ pub mod mirrors;
 pub mod orgs;
 pub mod password_hash;
 pub mod pushes;
+pub mod quota_watch;
 pub mod ref_changes;
 pub mod ref_moves;
 pub mod ref_rules;

@@ -5,22 +5,37 @@ use std::sync::atomic::Ordering;
 use farrier_common::{
     VERSION,
     api::{
-        Amount, ArtifactLimits, DiskStatus, Health, HealthCheck, Kept, ListenerStatus, SshService, Status, StoreStatus,
-        WorkLimit,
+        Amount, ArtifactLimits, DiskStatus, Health, HealthCheck, Kept, ListenerStatus, QuotaStatus, SshService, Status,
+        StoreStatus, WorkLimit,
     },
 };
 
 use rustix::fs::StatVfsMountFlags;
 
-use super::{Context, Error, audit::AuditOutput, backups, deliveries::watch, disk_space, storage_use};
+use super::{
+    Context, Error,
+    audit::{self, AuditOutput},
+    backups,
+    deliveries::watch,
+    disk_space,
+    quota_watch::QuotaKind,
+    storage_use,
+};
 use crate::{
     model::identity::Identity,
     shares::Usage,
-    store::totals::{self, Total},
+    show,
+    store::{
+        repositories,
+        totals::{self, Total},
+    },
     tasks,
 };
 
 const READ_ONLY: &str = "the disk is read-only: nothing can be written";
+
+/// Maximum number of quotas in the status.
+const QUOTAS_MAX: usize = 20;
 
 /// The health of one part. The texts are public and must not contain details.
 enum PartHealth {
@@ -153,7 +168,35 @@ pub async fn status(context: &Context, identity: &Identity) -> Result<Status, Er
         ssh_host_keys: context.serving.ssh.host_keys.clone(),
         kept: if identity.is_admin() { Some(kept(context).await?) } else { None },
         storage: storage_use::shown(context, identity),
+        quotas: if identity.is_admin() { quotas(context).await? } else { Vec::new() },
     })
+}
+
+/// Returns the quotas that are full or nearly full. Reads the repositories only of these.
+async fn quotas(context: &Context) -> Result<Vec<QuotaStatus>, Error> {
+    let found = context.quotas.nearly_full(context.now_ms(), QUOTAS_MAX);
+    let mut shown = Vec::new();
+    if found.is_empty() {
+        return Ok(shown);
+    }
+    let snapshot = context.store.read().await?;
+    for one in found {
+        let Some(row) = repositories::get(&snapshot, one.repository).await?.filter(|row| !row.deleted) else {
+            continue;
+        };
+        let path = audit::path_of(&snapshot, row.id).await?;
+        let owner = path.split_once('/').map_or(path.as_str(), |(owner, _)| owner);
+        let holder = if one.kind == QuotaKind::LfsObjects { owner.to_owned() } else { path };
+        shown.push(QuotaStatus {
+            kind: one.kind.word().into(),
+            holder,
+            repository_id: signed(row.id),
+            used_bytes: signed(one.used),
+            max_bytes: signed(one.max),
+            since: show::time(one.since_ms),
+        });
+    }
+    Ok(shown)
 }
 
 /// Returns the use of everything that clients share: work, connections and the memory of requests.

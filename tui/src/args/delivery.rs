@@ -52,7 +52,10 @@ pub(crate) enum Delivery {
     /// The receiver gets a new UUID. The hook and its deliveries do not change. Another URL never gets the secret of
     /// the hook. Exits with 1 if the receiver did not accept the request.
     Replay(ReplayArgs),
-    /// Redeliver all failed and cancelled deliveries of a hook
+    /// Redeliver all failed and cancelled deliveries of a hook, and try those that wait for a retry
+    ///
+    /// Deliveries that wait for their automatic retry are tried now. If the hook failed ten times in a row, one delivery
+    /// is sent at once, and the others when it succeeds.
     Recover {
         /// ID of the hook
         hook: u64,

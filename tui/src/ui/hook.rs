@@ -57,6 +57,8 @@ struct Rare {
     copied_from: Option<i64>,
     /// Seconds since 1970; 0 for none.
     failing_since: i64,
+    /// Failed attempts in the last hour and in the hour before.
+    recent_failures: (i64, i64),
     last_error: String,
     disabled_reason: String,
     warning: Option<String>,
@@ -168,6 +170,11 @@ impl HookSummary {
         self.rare.as_ref().map_or(0, |rare| rare.failing_since)
     }
 
+    /// Returns the numbers of failed attempts in the last hour and in the hour before; zeros from an older daemon.
+    pub(crate) fn recent_failures(&self) -> (i64, i64) {
+        self.rare.as_ref().map_or((0, 0), |rare| rare.recent_failures)
+    }
+
     pub(crate) fn last_error(&self) -> &str {
         self.rare.as_ref().map_or("", |rare| &rare.last_error)
     }
@@ -202,6 +209,7 @@ impl HookCompactor {
         let rare = Rare {
             copied_from: hook.copied_from,
             failing_since: hook.failing_since.as_deref().map_or(0, words::seconds),
+            recent_failures: hook.recent_failures.map_or((0, 0), |recent| (recent.last_hour, recent.hour_before)),
             last_error: hook.last_error,
             disabled_reason: hook.disabled_reason,
             warning: hook.warning,
@@ -235,6 +243,8 @@ impl HookCompactor {
 
 #[cfg(test)]
 mod tests {
+    use farrier_common::api::RecentFailures;
+
     use super::{super::compact::row_bytes, *};
 
     fn hook() -> Hook {
@@ -287,6 +297,7 @@ mod tests {
             failures: 3,
             copied_from: Some(4),
             failing_since: Some("1970-01-01T00:01:00Z".into()),
+            recent_failures: Some(RecentFailures { last_hour: 2, hour_before: 1 }),
             last_error: "connection refused".into(),
             disabled_reason: "failed for 3 days".into(),
             warning: Some("not allowed".into()),
@@ -296,7 +307,8 @@ mod tests {
         assert_eq!((one.owner(), one.repository(), one.events()[0].as_str()), ("bob", None, "pull_request_sync"));
         assert!(!one.is_active() && one.has_secret() && one.has_authorization_header());
         assert_eq!((one.failures(), one.last_attempt(), one.copied_from()), (3, None, Some(4)));
-        assert_eq!((one.failing_since(), one.last_error()), (60, "connection refused"));
+        assert_eq!((one.failing_since(), one.recent_failures()), (60, (2, 1)));
+        assert_eq!(one.last_error(), "connection refused");
         assert_eq!((one.disabled_reason(), one.warning()), ("failed for 3 days", Some("not allowed")));
         let system = Hook { owner: String::new(), repository: String::new(), ..hook() };
         assert_eq!(HookCompactor::default().compact(system).owner(), "-");

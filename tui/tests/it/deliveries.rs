@@ -151,7 +151,7 @@ fn a_recovery_says_how_many_deliveries_it_sends() {
     let (daemon, hook) = daemon_with_failures(1);
     let refused = daemon.farrier(&["delivery", "recover", &hook]);
     assert_eq!(refused.code, 2, "{refused:?}");
-    for text in ["Redeliver 1 delivery", "pending deliveries are skipped", "requires --yes"] {
+    for text in ["Redeliver 1 delivery", "1 failed, 0 waiting for a retry", "requires --yes"] {
         assert!(refused.stderr.contains(text), "{text}: {refused:?}");
     }
     daemon.farrier(&["hook", "off", &hook]).ok();
@@ -160,7 +160,7 @@ fn a_recovery_says_how_many_deliveries_it_sends() {
     assert!(inactive.stderr.contains(&format!("farrier hook on {hook}")), "{inactive:?}");
     daemon.farrier(&["hook", "on", &hook]).ok();
     let output = daemon.farrier(&["delivery", "recover", &hook, "--yes"]).ok();
-    assert_eq!(output.stdout, "Redelivering 1 delivery\n");
+    assert_eq!(output.stdout, "1 delivery redelivered, 0 retried now\n");
 }
 
 #[test]

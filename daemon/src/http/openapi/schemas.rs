@@ -32,13 +32,13 @@ pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<Strin
         GpgKeyEmail Health HealthCheck Hook HookConfigKey HookEvent HookEventHeaders HookType InternalTracker
         InvalidTopics Job JobLease Jobs Kept LabelTemplate LfsCollectionFigures License LicenseEntry
         ListenerStatus LogField LogFilter LogObject LogRecord LogRecords MergedUpstream MetricsSeries
-        MigrationProgress MirrorProgress Note Organization OrgPermissions OwnerStorage PayloadCommit PayloadUser
-        Permissions PublicKey PushMirror RecoveredDeliveries Release ReplayedDelivery Repository
-        RepositorySearch RepositorySettings RepositoryTransfer RestorableArtifact RestorableRepository Run Runs
-        SetAside SetAsideItem SettingAdvice Signature SshHostKey SshService Status Step StorageByOwner
-        StorageSizes StoreStatus SyncForkInfo Tag TagProtection Task TaskList TaskPhase Team TeamSearch
-        TokenRepository TokenUser Topic Topics Tree TreeEntry UiSettings User UserSettings Verification
-        WatchInfo WorkLimit
+        MigrationProgress MirrorProgress Note OrgPermissions Organization OwnerStorage PayloadCommit PayloadUser
+        Permissions PublicKey PushMirror QuotaStatus RecentFailures RecoveredDeliveries Release ReplayedDelivery
+        Repository RepositorySearch RepositorySettings RepositoryTransfer RestorableArtifact
+        RestorableRepository Run Runs SetAside SetAsideItem SettingAdvice Signature SshHostKey SshService Status
+        Step StorageByOwner StorageSizes StoreStatus SyncForkInfo Tag TagProtection Task TaskList TaskPhase Team
+        TeamSearch TokenRepository TokenUser Topic Topics Tree TreeEntry UiSettings User UserSettings
+        Verification WatchInfo WorkLimit
     ];
     for schema in schemas.values_mut() {
         for (_, property) in properties(schema) {

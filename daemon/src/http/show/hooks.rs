@@ -1,12 +1,16 @@
 //! Converts hooks, with warnings about their settings and targets.
 
 use farrier_common::api;
+use farrier_proto::store::HookState;
 
+use super::number;
 use crate::{
+    clock::Millis,
     http::AppState,
     model::{
         hook_config::{self, COMMON_KEYS, ConfigKey},
         hook_event::{self, HookEvent},
+        hook_health,
         identity::Identity,
     },
     service::{
@@ -20,7 +24,15 @@ use crate::{
 /// Converts a hook for a caller who manages it.
 pub(in crate::http) fn hook(state: &AppState, identity: &Identity, found: &FoundHook) -> api::Hook {
     let (refusal, advice) = state.client.refusal(&found.hook.url).map(|refusal| shown(identity, refusal)).unzip();
-    api::Hook { advice: advice.flatten(), ..show::hook(&found.hook, &found.state, refusal) }
+    let recent_failures = recent_failures(&found.state, state.now_ms());
+    api::Hook { advice: advice.flatten(), recent_failures, ..show::hook(&found.hook, &found.state, refusal) }
+}
+
+/// Returns the failed attempts of the last two hours; `None` if there are none.
+fn recent_failures(state: &HookState, now_ms: Millis) -> Option<api::RecentFailures> {
+    let (last_hour, hour_before) = hook_health::recent_failures(state, now_ms);
+    let found = api::RecentFailures { last_hour: number(last_hour), hour_before: number(hour_before) };
+    (found != api::RecentFailures::default()).then_some(found)
 }
 
 /// Converts a hook that was just saved. Adds warnings about its target, about events that are never sent, and about

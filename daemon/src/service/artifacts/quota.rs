@@ -3,17 +3,34 @@
 use super::rows;
 use crate::{
     id_locks::IdLock,
-    service::{Context, Error},
+    service::{
+        Context, Error,
+        quota_watch::{QuotaKind, QuotaUse},
+    },
     store::Snapshot,
 };
 
 /// Returns an error if `more` bytes would exceed the quota of the repository.
 pub(super) async fn check(context: &Context, snapshot: &Snapshot, repository: u64, more: u64) -> Result<(), Error> {
     let quota = context.config.artifacts.quota_bytes;
-    if quota == 0 || rows::bytes_of_repository(snapshot, repository).await?.saturating_add(more) <= quota {
+    if quota == 0 {
+        return Ok(());
+    }
+    let used = rows::bytes_of_repository(snapshot, repository).await?;
+    let after = used.saturating_add(more);
+    let fits = after <= quota;
+    note_use(context, repository, if fits { after } else { used });
+    if fits {
         return Ok(());
     }
     Err(Error::Quota { reason: format!("the repository may store at most {quota} bytes of artifacts") })
+}
+
+/// Remembers that a repository has `used` bytes of artifacts.
+fn note_use(context: &Context, repository: u64, used: u64) {
+    let (max, now_ms) = (context.config.artifacts.quota_bytes, context.now_ms());
+    let kind = QuotaKind::Artifacts;
+    context.quotas.note(repository, QuotaUse { kind, repository, used, max, since_ms: now_ms, checked_ms: now_ms });
 }
 
 /// Waits until no other upload of the repository is being recorded. The caller checks the quota then, and keeps the lock

@@ -1,7 +1,7 @@
-//! Lists and reads deliveries, and queues them to be sent again.
+//! Lists and reads deliveries, and queues one to be sent again.
 
 use bytes::Bytes;
-use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger, Hook};
+use farrier_proto::store::{Attempt, Delivery, DeliveryTrigger, Hook};
 use uuid::Uuid;
 
 use super::{
@@ -9,7 +9,6 @@ use super::{
     search_share,
 };
 use crate::{
-    clock::Millis,
     service::{
         Context, Error,
         audit::{Action, AuditRecorder, Entry, Object},
@@ -26,8 +25,6 @@ use crate::{
 const MISSING: Error = Error::NotFound { what: "the delivery" };
 /// Maximum size of a payload that is returned, bytes.
 const SHOWN_MAX_BYTES: usize = 1 << 20;
-/// Maximum number of deliveries that one transaction queues.
-const RECOVER_BATCH: usize = 200;
 
 /// The hooks whose deliveries a request may access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,62 +136,8 @@ pub async fn redeliver(context: &Context, scope: DeliveryScope, text: &str) -> R
     Ok(queued)
 }
 
-/// Queues the deliveries of a hook that failed since `since_ms`. Returns their number. The search counts to `holder`.
-///
-/// Each step has a share of its own, because all of them can take many seconds. If a step gets none, the deliveries of
-/// the earlier steps stay queued, and the next call continues with the others.
-pub async fn recover(context: &Context, holder: Holder, scope: DeliveryScope, since_ms: Millis) -> Result<u64, Error> {
-    let DeliveryScope::Hook(hook) = scope else { return Err(Error::NotFound { what: "the hook" }) };
-    require_active_hook(&context.store.read().await?, hook).await?;
-    let (mut before, mut count) = (0, 0);
-    loop {
-        let _share = search_share(context, holder).await?;
-        let recorder = &AuditRecorder::reserve(context, 1).await?;
-        let step = async |tx: Tx| {
-            let (count, next) = recover_some(&tx, hook, before, since_ms).await?;
-            if let Some(row) = crate::store::hooks::get(&tx, hook).await?.filter(|_| count > 0) {
-                let entry = Entry::new(Action::DeliveryRecover, Object::hook(&tx, &row).await?);
-                recorder.record(&tx, entry.set("deliveries", count));
-            }
-            Ok::<_, Error>((count, next))
-        };
-        let (recovered, last) = context.store.write(step).await?;
-        count += recovered;
-        if count > 0 {
-            context.outbox.announce_urgent(hook);
-        }
-        match last {
-            Some(last) => before = last,
-            None => return Ok(count),
-        }
-    }
-}
-
-/// Counts the deliveries that [`recover`] would queue. The search counts to `holder`.
-pub async fn recoverable(
-    context: &Context,
-    holder: Holder,
-    scope: DeliveryScope,
-    since_ms: Millis,
-) -> Result<u64, Error> {
-    let DeliveryScope::Hook(hook) = scope else { return Err(Error::NotFound { what: "the hook" }) };
-    let _share = search_share(context, holder).await?;
-    let read = &context.store.read().await?;
-    require_active_hook(read, hook).await?;
-    let (mut before, mut count) = (0, 0);
-    loop {
-        // Each step starts after the last index entry of the previous step, so the loop ends.
-        let (rows, next) = deliveries::failures(read, hook, before, RECOVER_BATCH).await?;
-        count += rows.iter().filter(|row| is_recovered(row, since_ms)).count();
-        let past_since = rows.last().is_some_and(|row| row.created_ms < since_ms);
-        match next.filter(|_| !past_since) {
-            Some(next) => before = next,
-            None => return Ok(u64::try_from(count).unwrap_or(u64::MAX)),
-        }
-    }
-}
-
-async fn require_active_hook(read: &impl Read, id: u64) -> Result<(), Error> {
+/// Returns an error if hook `id` does not exist or is switched off.
+pub(super) async fn require_active_hook(read: &impl Read, id: u64) -> Result<(), Error> {
     let hook = crate::store::hooks::get(read, id).await?.ok_or(Error::NotFound { what: "the hook" })?;
     require_active(&hook)
 }
@@ -218,22 +161,4 @@ pub(super) fn require_active(hook: &Hook) -> Result<(), Error> {
             "hook {id} is switched off; switch it on (farrier hook on {id}, or PATCH with active: true), then try again"
         ),
     })
-}
-
-/// Returns whether a recovery sends this failed delivery again.
-fn is_recovered(row: &Delivery, since_ms: Millis) -> bool {
-    row.created_ms >= since_ms && row.state() != DeliveryState::Pending
-}
-
-/// Queues the next failed deliveries before `before`. Returns their number, and the id from which the next step
-/// continues. The loop over it ends, because each step starts after the last index entry of the previous step.
-async fn recover_some(tx: &Tx, hook: u64, before: u64, since_ms: Millis) -> Result<(u64, Option<u64>), Error> {
-    let (rows, next) = deliveries::failures(tx, hook, before, RECOVER_BATCH).await?;
-    let mut count = 0;
-    for row in rows.iter().filter(|row| is_recovered(row, since_ms)) {
-        deliveries::request_attempt(tx, row, DeliveryTrigger::Manual, false);
-        count += 1;
-    }
-    let past_since = rows.last().is_some_and(|row| row.created_ms < since_ms);
-    Ok((count, next.filter(|_| !past_since)))
 }

@@ -3,12 +3,13 @@
 //!
 //! `delivery` makes the attempts.
 //!
-//! Some queries examine thousands of deliveries for each request, and so does [`history::recover`]. They are searches,
+//! Some queries examine thousands of deliveries for each request, and so does [`recovery::recover`]. They are searches,
 //! and need a share of `delivery_search`, so that clients cannot use all cores.
 
 pub mod groups;
 pub mod history;
 pub mod listed;
+pub mod recovery;
 pub mod replay;
 pub mod results;
 pub mod test;

@@ -30,7 +30,10 @@ pub use self::{
     tokens::{LfsAuthentication, authenticate, has_token_form, token},
     upload::{UploadInput, upload},
 };
-use super::{Context, Error};
+use super::{
+    Context, Error,
+    quota_watch::{QuotaKind, QuotaUse},
+};
 pub use crate::model::lfs_token::LfsAccess;
 use crate::{
     blob::UploadKey,
@@ -72,7 +75,13 @@ async fn is_intact(context: &Context, row: &LfsObject) -> Result<bool, Error> {
 async fn quota_left(context: &Context, read: &impl Read, repository: &Repository) -> Result<u64, StoreError> {
     match context.config.lfs.quota_bytes {
         0 => Ok(u64::MAX),
-        quota => Ok(quota.saturating_sub(rows::size_of_owner(read, repository.owner_id).await?)),
+        max => {
+            let used = rows::size_of_owner(read, repository.owner_id).await?;
+            let (kind, now_ms) = (QuotaKind::LfsObjects, context.now_ms());
+            let found = QuotaUse { kind, repository: repository.id, used, max, since_ms: now_ms, checked_ms: now_ms };
+            context.quotas.note(repository.owner_id, found);
+            Ok(max.saturating_sub(used))
+        }
     }
 }
 

@@ -9,7 +9,12 @@ use super::assets::upload_key;
 use crate::{
     blob::RequestedChecksums,
     id_locks::IdLock,
-    service::{Context, Error, access_watch::AccessWatch, claimed_writer::ClaimedWriter},
+    service::{
+        Context, Error,
+        access_watch::AccessWatch,
+        claimed_writer::ClaimedWriter,
+        quota_watch::{QuotaKind, QuotaUse},
+    },
     store::releases::assets,
 };
 
@@ -74,9 +79,11 @@ pub(super) async fn check_quota(context: &Context, repository: u64, size: u64) -
         return Ok(None);
     }
     let lock = context.recording_assets.lock(repository).await;
-    if size > quota_left(context, repository).await? {
+    let left = quota_left(context, repository).await?;
+    if size > left {
         return Err(quota_exceeded(context));
     }
+    note_left(context, repository, left - size);
     Ok(Some(lock))
 }
 
@@ -86,9 +93,18 @@ async fn quota_left(context: &Context, repository: u64) -> Result<u64, Error> {
         0 => Ok(u64::MAX),
         quota => {
             let used = assets::size_of_repository(&context.store.read().await?, repository).await?;
-            Ok(quota.saturating_sub(used))
+            let left = quota.saturating_sub(used);
+            note_left(context, repository, left);
+            Ok(left)
         }
     }
+}
+
+/// Remembers how many bytes of its quota a repository has left.
+fn note_left(context: &Context, repository: u64, left: u64) {
+    let (max, now_ms) = (context.config.artifacts.quota_bytes, context.now_ms());
+    let (kind, used) = (QuotaKind::ReleaseFiles, max.saturating_sub(left));
+    context.quotas.note(repository, QuotaUse { kind, repository, used, max, since_ms: now_ms, checked_ms: now_ms });
 }
 
 fn quota_exceeded(context: &Context) -> Error {

@@ -208,6 +208,39 @@ pub async fn due(read: &impl Read, until_ms: i64, limit: usize) -> Result<Vec<(K
     Ok(parts.map(|(delivery, key, hook)| (key, hook, delivery)).collect())
 }
 
+/// Returns the retries of `hook`, due or not, the next ones first, at most `limit`: their keys and deliveries. Reads the
+/// index of the retries of all hooks, so call it with a snapshot and not in a transaction that writes.
+pub async fn retries_of(read: &impl Read, hook: u64, limit: usize) -> Result<Vec<(Key, u64)>, StoreError> {
+    let mut found = Vec::new();
+    let mut range = keys::retries(i64::MAX - 1);
+    loop {
+        let rows = read.scan::<Reference>(&Scan::of(range.clone(), RETRIES_AT_ONCE)).await?;
+        let last = rows.last().map(|(key, _)| key.clone()).filter(|_| rows.len() == RETRIES_AT_ONCE);
+        let of_hook = rows.into_iter().filter(|(_, entry)| entry.id == hook);
+        found.extend(of_hook.filter_map(|(key, _)| keys::trailing_id(&key).map(|id| (key, id))));
+        match last.filter(|_| found.len() < limit) {
+            Some(last) => range = range.after(&last),
+            None => break,
+        }
+    }
+    found.truncate(limit);
+    Ok(found)
+}
+
+/// Requests an attempt of deliveries that wait for a retry: they move into the queues of their hooks. Entries that no
+/// longer exist are skipped. Returns the number of deliveries.
+pub async fn request_retries(tx: &Tx, retries: &[(Key, u64)]) -> Result<u64, StoreError> {
+    let (keys, ids): (Vec<Key>, Vec<u64>) = retries.iter().cloned().unzip();
+    let entries = tx.get_many::<Reference>(&keys).await?;
+    let rows = many(tx, &ids).await?;
+    let mut count = 0;
+    for row in entries.into_iter().zip(rows).filter_map(|(entry, row)| entry.and(row)) {
+        request_attempt(tx, &row, DeliveryTrigger::Manual, false);
+        count += 1;
+    }
+    Ok(count)
+}
+
 /// Moves retries that are due into the queues of their hooks. Entries that no longer exist are skipped.
 pub async fn queue_due(tx: &Tx, due: &[(Key, u64, u64)]) -> Result<(), StoreError> {
     let keys: Vec<Key> = due.iter().map(|(key, _, _)| key.clone()).collect();

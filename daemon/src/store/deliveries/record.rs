@@ -138,6 +138,7 @@ fn update_state(state: &mut HookState, attempt: &Attempt, now_ms: Millis) {
         state.failing_since_ms = attempt.started_ms;
     }
     state.failures += 1;
+    hook_health::count_failure(state, now_ms);
     state.last_error = attempt.error.chars().take(LAST_ERROR_MAX_CHARS).collect();
 }
 

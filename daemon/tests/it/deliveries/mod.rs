@@ -10,6 +10,7 @@ mod hook_changes;
 mod invalid_responses;
 mod pushes;
 mod recorded_request;
+mod recoveries;
 mod replays;
 mod requests;
 mod restarts;

@@ -36,7 +36,7 @@ async fn two_failures_and_a_success_are_three_attempts_of_one_delivery() {
 }
 
 /// Sends unrelated requests, so that the dispatcher has time to send something that it must not send.
-async fn give_dispatcher_time(farrier: &TestDaemon) {
+pub(super) async fn give_dispatcher_time(farrier: &TestDaemon) {
     for _ in 0..20 {
         farrier.admin(Method::GET, "/api/v1/version", Value::Null).await;
     }

@@ -194,6 +194,9 @@ async fn the_files_of_all_releases_of_a_repository_share_its_quota() {
     let refused = release.ask(Method::POST, "?name=b", OCTETS, "456").await;
     assert_eq!(refused.status, 403, "{refused:?}");
     release.upload("b", b"45").await;
+    let status = farrier.admin(Method::GET, "/api/farrier/v1/status", Value::Null).await.json();
+    let [kind, used, max] = ["kind", "used_bytes", "max_bytes"].map(|field| status["quotas"][0][field].clone());
+    assert_eq!((kind, used, max), (json!("release_files"), json!(5), json!(5)), "the status names the full quota");
     let deleted = release.ask(Method::DELETE, &format!("/{}", file["id"]), OCTETS, "").await;
     assert_eq!(deleted.status, 204);
     release.upload("c", b"678").await;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use farrier_common::{
-    api::{Delivery, Hook},
+    api::{Delivery, Hook, RecoverDeliveries, RecoveredDeliveries},
     client::{Client, HookOwner, HookQuery},
 };
 use serde::Serialize;
@@ -135,18 +135,28 @@ pub(super) async fn recover(
     output: &Output,
 ) -> Result<(), Failure> {
     let doing = format!("recovering hook {hook}");
-    let found = client.recoverable(hook, since).await.map_err(Failure::call(doing.as_str()))?;
-    let count = usize::try_from(found.count).unwrap_or(usize::MAX);
+    let selection = RecoverDeliveries { since: since.map(str::to_owned), dry_run: true, waiting: true };
+    let found = client.recover(hook, &selection).await.map_err(Failure::call(doing.as_str()))?;
+    let count = usize::try_from(found.count.saturating_add(found.retried)).unwrap_or(usize::MAX);
     if count > 0 {
         let id = i64::try_from(hook).unwrap_or(i64::MAX);
         let owner = client.hook(&HookOwner::Any, id).await.map_err(Failure::call(doing.as_str()))?;
-        let details = vec![format!("to hook {hook}, {}", owner.url), "pending deliveries are skipped".to_owned()];
+        let details = vec![
+            format!("to hook {hook}, {}", owner.url),
+            format!("{} failed, {} waiting for a retry or for the next probe of the hook", found.count, found.retried),
+        ];
         let bulk = Bulk { verb: "Redeliver", noun: "delivery", count, details, deletes: false };
         bulk.confirmed(yes, output).await?;
     }
-    let recovered = client.recover(hook, since).await.map_err(Failure::call(doing))?;
-    let count = usize::try_from(recovered.count).unwrap_or(usize::MAX);
-    output.object(&recovered, &count.to_string(), || format!("Redelivering {}", counted(count, "delivery")))
+    let selection = RecoverDeliveries { dry_run: false, ..selection };
+    let recovered = client.recover(hook, &selection).await.map_err(Failure::call(doing))?;
+    output.object(&recovered, &recovered.count.to_string(), || recovered_text(&recovered))
+}
+
+/// Returns the result of a recovery: `3 deliveries redelivered, 11 retried now`.
+fn recovered_text(recovered: &RecoveredDeliveries) -> String {
+    let redelivered = counted(usize::try_from(recovered.count).unwrap_or(usize::MAX), "delivery");
+    format!("{redelivered} redelivered, {} retried now", recovered.retried)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use farrier_common::api::RecoveredDeliveries;
 use ratatui::{
     buffer::Buffer,
     layout::{Position, Rect},
@@ -148,7 +149,7 @@ impl Confirm {
         let line = counting.line;
         let texts = match result {
             Ok(Answer::RepositoryCounts(facts)) => vec![facts.counts(), facts.last(clock)],
-            Ok(Answer::Recoverable(count)) => self.set_count(*count),
+            Ok(Answer::Recoverable(found)) => self.set_counts(found),
             Ok(_) => return,
             Err(problem) => {
                 if counting.needed {
@@ -160,22 +161,26 @@ impl Confirm {
         self.lines.splice(line..=line, texts.into_iter().filter(|line| !line.is_empty()));
     }
 
-    /// Requires a large number to be typed; disables the question if the count is zero.
-    fn set_count(&mut self, count: i64) -> Vec<String> {
-        match count {
-            0 => {
-                self.off = Some("nothing to do".to_owned());
-                vec!["There are no failed deliveries.".to_owned()]
-            }
-            1 => vec!["1 failed delivery is redelivered.".to_owned()],
-            _ => {
-                if usize::try_from(count).is_ok_and(|count| count > TYPED_ABOVE) {
-                    self.typed = Some((count.to_string(), Line::default()));
-                    self.on_verb = false;
-                }
-                vec![format!("{count} failed deliveries are redelivered.")]
-            }
+    /// Requires a large number to be typed; disables the question if there is nothing to send.
+    fn set_counts(&mut self, found: &RecoveredDeliveries) -> Vec<String> {
+        let count = found.count.saturating_add(found.retried);
+        if count == 0 {
+            self.off = Some("nothing to do".to_owned());
+            return vec!["No delivery has failed or waits for a retry.".to_owned()];
         }
+        if usize::try_from(count).is_ok_and(|count| count > TYPED_ABOVE) {
+            self.typed = Some((count.to_string(), Line::default()));
+            self.on_verb = false;
+        }
+        let line = |count: i64, one: &str, many: &str| match count {
+            0 => String::new(),
+            1 => format!("1 {one}"),
+            _ => format!("{count} {many}"),
+        };
+        vec![
+            line(found.count, "failed delivery is redelivered.", "failed deliveries are redelivered."),
+            line(found.retried, "waiting delivery is retried now.", "waiting deliveries are retried now."),
+        ]
     }
 
     /// Returns the request that is sent after confirmation.

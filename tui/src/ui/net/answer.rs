@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use farrier_common::api::{
     AccessToken, Artifact, BackgroundTask, Branch, BranchProtection, CacheUsage, Commit, DeliveryDetail,
     DeliveryGroups, DeliveryResults, DeployKey, Event, FoundArtifact, FoundRun, GpgKey, Health, Hook, HookEvent,
-    LogRecords, MetricsSeries, Organization, PublicKey, PushMirror, Release, ReplayedDelivery, Repository, Status, Tag,
-    TagProtection, Team, User,
+    LogRecords, MetricsSeries, Organization, PublicKey, PushMirror, RecoveredDeliveries, Release, ReplayedDelivery,
+    Repository, Status, Tag, TagProtection, Team, User,
 };
 
 use farrier_common::client::Tagged;
@@ -116,10 +116,10 @@ pub(crate) enum Answer {
     /// `None` if there is no earlier delivery.
     PreviousDelivery(Option<Box<DeliveryDetail>>),
     Replayed(Box<ReplayedDelivery>),
-    /// Number of deliveries that were queued again.
-    Recovered(i64),
-    /// Number of deliveries that can be queued again.
-    Recoverable(i64),
+    /// The result for each hook, in order: the numbers of deliveries that were queued, or the error.
+    Recovered(Vec<Result<RecoveredDeliveries, String>>),
+    /// Numbers of deliveries of all hooks that can be queued.
+    Recoverable(RecoveredDeliveries),
     /// The result of each request of a batch, in order: nothing, or the error.
     Batch(Vec<Option<String>>),
     Event(Box<Event>),
@@ -129,6 +129,8 @@ pub(crate) enum Answer {
     RunList(Page<ListedRun>, SearchProgress),
     /// Artifacts of a run, and whether it has more.
     RunArtifacts(Vec<FoundArtifact>, bool),
+    /// Artifacts that expire within a day, the first to expire first, and whether there are more.
+    ExpiringArtifacts(Vec<FoundArtifact>, bool),
     /// One page of runs and artifacts.
     Runs(Box<RunsBatch>),
     /// Path and query of a signed URL.

@@ -1,7 +1,7 @@
 //! Requests about deliveries: list, show, redeliver and recover.
 
 use farrier_common::{
-    api::Delivery,
+    api::{Delivery, RecoverDeliveries, RecoveredDeliveries},
     client::{Client, ClientError, DeliveryFilter, Pages},
 };
 
@@ -34,19 +34,20 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
         }
         Request::LastDeliveries(hook) => last(client, hook).await?,
         Request::Delivery(id) => Answer::Delivery(Box::new(client.delivery(&id).await?)),
-        Request::PreviousDelivery(hook, event, id) => {
-            Answer::PreviousDelivery(client.previous_delivery(hook, &event, id).await?.map(Box::new))
+        Request::PreviousDelivery { hook, event, repository, id } => {
+            let filter = DeliveryFilter { hook: Some(hook), event, repository, ..DeliveryFilter::default() };
+            Answer::PreviousDelivery(client.previous_delivery(&filter, id).await?.map(Box::new))
         }
         Request::Redeliver(ids) => redeliver(client, ids).await?,
-        Request::Recover(id) => {
-            Answer::Recovered(client.recover(u64::try_from(id).unwrap_or_default(), None).await?.count)
-        }
+        Request::Recover(hooks) => recover(client, hooks).await?,
         Request::Recoverable(hooks) => {
-            let mut count = 0;
+            let mut sum = RecoveredDeliveries::default();
             for hook in hooks {
-                count += client.recoverable(u64::try_from(hook).unwrap_or_default(), None).await?.count;
+                let found = recovery(client, hook, true).await?;
+                sum.count += found.count;
+                sum.retried += found.retried;
             }
-            Answer::Recoverable(count)
+            Answer::Recoverable(sum)
         }
         _ => Answer::Done,
     })
@@ -94,6 +95,26 @@ impl Compact for DeliveryCompactor {
     fn compact(&mut self, delivery: Delivery) -> DeliverySummary {
         self.compact(delivery)
     }
+}
+
+/// Recovers one hook after the other. With several hooks, a refusal does not stop the rest.
+async fn recover(client: &Client, hooks: Vec<i64>) -> Result<Answer, ClientError> {
+    let is_one = hooks.len() == 1;
+    let mut each = Vec::with_capacity(hooks.len());
+    for hook in hooks {
+        match recovery(client, hook, false).await {
+            Ok(counts) => each.push(Ok(counts)),
+            Err(error) if is_one || error.status().is_none() => return Err(error),
+            Err(error) => each.push(Err(error.to_string())),
+        }
+    }
+    Ok(Answer::Recovered(each))
+}
+
+/// Redelivers the failed deliveries of a hook and tries the waiting ones, or only counts them.
+async fn recovery(client: &Client, hook: i64, dry_run: bool) -> Result<RecoveredDeliveries, ClientError> {
+    let request = RecoverDeliveries { since: None, dry_run, waiting: true };
+    client.recover(u64::try_from(hook).unwrap_or_default(), &request).await
 }
 
 /// Redelivers one after the other; a refusal does not stop the rest.

@@ -63,9 +63,10 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
         }
         Request::Tasks => Answer::Tasks(client.tasks().await.map_err(failed())?),
         Request::CancelTask(id) => client.cancel_task(id).await.map(|_| Answer::Done).map_err(failed())?,
-        request @ (Request::RunList { .. } | Request::RunArtifacts(_) | Request::CancelRun(_)) => {
-            runs::answer(client, request).await.map_err(failed())?
-        }
+        request @ (Request::RunList { .. }
+        | Request::RunArtifacts(_)
+        | Request::ExpiringArtifacts
+        | Request::CancelRun(_)) => runs::answer(client, request).await.map_err(failed())?,
         Request::CreateBranch(path, request) => done(client.create_branch(&path, &request).await.map_err(failed())?),
         Request::DeleteBranch(path, name) => done(client.delete_branch(&path, &name).await.map_err(failed())?),
         Request::CreateTag(path, request) => done(client.create_tag(&path, &request).await.map_err(failed())?),
@@ -98,7 +99,7 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
         | Request::DeliveryGroups(_)
         | Request::DeliveryResults(..)
         | Request::Delivery(_)
-        | Request::PreviousDelivery(..)
+        | Request::PreviousDelivery { .. }
         | Request::Redeliver(_)) => deliveries::answer(client, request, part).await.map_err(failed())?,
         Request::Replay(replay) => replays::answer(client, *replay).await?,
         request @ (Request::CheckName(_)

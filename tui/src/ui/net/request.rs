@@ -101,9 +101,9 @@ pub(crate) enum Request {
     TestHook(HookOwner, i64),
     /// Copies a default hook into all repositories that have no copy.
     ApplyHook(i64),
-    /// Queues all failed deliveries of a hook again.
-    Recover(i64),
-    /// Counts the failed deliveries of hooks.
+    /// Redelivers the failed deliveries of hooks, and tries at once those that wait because of failures.
+    Recover(Vec<i64>),
+    /// Counts the failed and waiting deliveries of hooks.
     Recoverable(Vec<i64>),
     /// Several requests of one kind.
     Batch(Box<Batch>),
@@ -130,8 +130,14 @@ pub(crate) enum Request {
     DeliveryResults(Option<u64>, ResultsSpan),
     /// One delivery by its ID.
     Delivery(String),
-    /// The newest delivery of a hook and an event before the delivery with this ID.
-    PreviousDelivery(u64, String, i64),
+    /// The newest delivery of a hook, an event and a repository before the delivery with the ID `id`.
+    PreviousDelivery {
+        hook: u64,
+        event: String,
+        /// `None` if the event is not about a repository.
+        repository: Option<i64>,
+        id: i64,
+    },
     Redeliver(Vec<String>),
     /// Sends a delivery once to another URL, or with another payload.
     Replay(Box<ReplayRequest>),
@@ -154,6 +160,8 @@ pub(crate) enum Request {
     Runs(Option<RepositoryPath>),
     /// The newest completed runs of all repositories.
     CompletedRuns,
+    /// The artifacts that expire within a day.
+    ExpiringArtifacts,
     /// The newest `rows` runs of one repository or of all that have the words of a text, with their jobs.
     RunList {
         of: Option<RepositoryPath>,
@@ -304,7 +312,7 @@ impl Request {
                 | Self::DeliveryGroups(_)
                 | Self::DeliveryResults(..)
                 | Self::Delivery(_)
-                | Self::PreviousDelivery(..)
+                | Self::PreviousDelivery { .. }
                 | Self::Directory { .. }
                 | Self::FileContent { .. }
                 | Self::Commits { .. }
@@ -326,6 +334,7 @@ impl Request {
                 | Self::CacheUsage
                 | Self::Runs(_)
                 | Self::CompletedRuns
+                | Self::ExpiringArtifacts
                 | Self::RunList { .. }
                 | Self::RunArtifacts(_)
                 | Self::Download { .. }

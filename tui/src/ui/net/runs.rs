@@ -6,13 +6,19 @@ use farrier_common::{
     api::{FoundArtifact, FoundRun},
     client::{ArtifactFilter, Client, ClientError, Pages, RunFilter},
 };
+use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 
 use super::{Answer, Page, Request, SearchProgress};
-use crate::ui::runs::{ListedRun, ListedRunCompactor};
+use crate::{
+    clock,
+    ui::runs::{ListedRun, ListedRunCompactor},
+};
 
 /// Most artifacts of a run that are loaded.
 const ARTIFACTS_MAX: usize = 500;
+/// Most artifacts that are loaded because they expire soon.
+const EXPIRING_MAX: usize = 200;
 /// At most one request is sent for this many rows. Pages are short when a filter leaves most rows out.
 const ROWS_PER_REQUEST: usize = 10;
 
@@ -37,6 +43,18 @@ pub(super) async fn answer(client: &Client, request: Request) -> Result<Answer, 
             let (others, newest_others) = newest(client.all_artifacts(&all), ARTIFACTS_MAX, open, id).await?;
             items.extend(others);
             Answer::RunArtifacts(items, newest_uploading.more || newest_others.more)
+        }
+        Request::ExpiringArtifacts => {
+            let until = clock::now().saturating_add(SignedDuration::from_hours(24)).unwrap_or(Timestamp::MAX);
+            let filter = ArtifactFilter {
+                state: "ready".to_owned(),
+                expires_before: until.to_string(),
+                ..ArtifactFilter::default()
+            };
+            let open = |page: Vec<FoundArtifact>| page;
+            let (items, searched) =
+                newest(client.all_artifacts(&filter), EXPIRING_MAX, open, |one: &FoundArtifact| one.id).await?;
+            Answer::ExpiringArtifacts(items, searched.more)
         }
         Request::CancelRun(id) => {
             client.cancel_run(id).await?;

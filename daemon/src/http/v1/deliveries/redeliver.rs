@@ -1,4 +1,4 @@
-//! Redelivers a delivery, or all missed deliveries of a hook.
+//! Redelivers a delivery, or all missed deliveries of a hook, and tries waiting ones at once.
 
 use axum::extract::{Path, State};
 use farrier_common::api;
@@ -14,7 +14,10 @@ use crate::{
         query, show,
         v1::hooks::path::{HookPath, HookRequest},
     },
-    service::deliveries::history::{self, DeliveryScope},
+    service::deliveries::{
+        history::{self, DeliveryScope},
+        recovery::{self, RecoverySelection},
+    },
 };
 
 /// Redelivers a delivery of a hook, with the same identifier.
@@ -35,7 +38,7 @@ pub(in crate::http) async fn redeliver<A: HookPath>(
     Ok(JsonResponse(StatusCode::ACCEPTED, show::delivery(&state, &row)))
 }
 
-/// Redelivers all missed deliveries of a hook.
+/// Redelivers all missed deliveries of a hook and, on request, tries those that wait because of failures.
 #[utoipa::path(
     post, path = "",
     operation_id = "{owner}RecoverHook",
@@ -49,13 +52,14 @@ pub(in crate::http) async fn recover<A: HookPath>(
 ) -> Result<JsonResponse<api::RecoveredDeliveries>, ApiError> {
     let since = input.since.as_deref().filter(|text| !text.is_empty());
     let since_ms = since.map(|text| query::time("since", text)).transpose()?.unwrap_or(Millis::MIN);
-    let count = if input.dry_run {
-        history::recoverable(&state, request.holder, request.scope, since_ms).await?
+    let selection = RecoverySelection { since_ms, waiting: input.waiting };
+    let counts = if input.dry_run {
+        recovery::recoverable(&state, request.holder, request.scope, selection).await?
     } else {
-        history::recover(&state, request.holder, request.scope, since_ms).await?
+        recovery::recover(&state, request.holder, request.scope, selection).await?
     };
-    let count = show::number(count);
-    Ok(JsonResponse(StatusCode::ACCEPTED, api::RecoveredDeliveries { count }))
+    let (count, retried) = (show::number(counts.redelivered), show::number(counts.retried));
+    Ok(JsonResponse(StatusCode::ACCEPTED, api::RecoveredDeliveries { count, retried }))
 }
 
 /// Redelivers a delivery of any hook.

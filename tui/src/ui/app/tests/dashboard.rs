@@ -1,6 +1,6 @@
 //! The dashboard: problems, running tasks, and the permissions that they need.
 
-use farrier_common::api::WorkLimit;
+use farrier_common::api::{RecentFailures, RecoveredDeliveries, WorkLimit};
 
 use super::prelude::*;
 use crate::ui::net::ProblemKind;
@@ -189,6 +189,7 @@ fn failing_together() -> TestScreen {
         disabled_reason: String::new(),
         last_status: 503,
         failing_since: Some("2026-11-21T10:00:00Z".into()),
+        recent_failures: Some(RecentFailures { last_hour: 6, hour_before: 2 }),
         ..all[1].clone()
     };
     screen.answer(|request| *request == Request::FailingHooks, Ok(listed_hooks(vec![failing(31), failing(32)])));
@@ -196,26 +197,59 @@ fn failing_together() -> TestScreen {
 }
 
 #[test]
-fn a_problem_shows_its_age_and_the_key_that_redelivers_for_all_its_hooks() {
+fn a_problem_shows_its_trend_its_age_and_the_key_that_redelivers_for_all_its_hooks() {
     let mut screen = failing_together();
     let text = screen.text();
     let line = text
         .lines()
         .find(|line| line.contains("2 hooks (31, 32) fail: status 503"))
         .unwrap_or_else(|| panic!("{text}"));
-    assert!(line.contains("2h  R redeliver"), "{line}");
+    assert!(line.contains("^    2h  R redeliver"), "{line}");
     screen.keys("R");
     assert!(screen.text().contains("Redeliver failed deliveries of 2 hooks"), "{}", screen.text());
     assert!(screen.take_requests().contains(&Request::Recoverable(vec![31, 32])));
-    screen.answer_last_of(|request| matches!(request, Request::Recoverable(_)), Ok(Answer::Recoverable(3)));
+    screen.answer_last_of(|request| matches!(request, Request::Recoverable(_)), Ok(recoverable(3, 5)));
+    let text = screen.text();
+    assert!(text.contains("3 failed deliveries are redelivered."), "{text}");
+    assert!(text.contains("5 waiting deliveries are retried now."), "{text}");
     screen.advance(Duration::from_secs(1));
     screen.keys("y");
-    let requests = screen.take_requests();
-    let Some(Request::Batch(batch)) = requests.iter().find(|request| matches!(request, Request::Batch(_))) else {
-        panic!("{requests:?}")
-    };
-    let all: Vec<&Request> = batch.items.iter().map(|(_, request)| request).collect();
-    assert_eq!(all, [&Request::Recover(31), &Request::Recover(32)]);
+    let request = Request::Recover(vec![31, 32]);
+    assert!(screen.take_requests().contains(&request), "{}", screen.text());
+    let of = |count, retried| RecoveredDeliveries { count, retried };
+    let each = vec![Ok(of(1, 3)), Ok(of(2, 2))];
+    screen.answer_last_of(|sent| *sent == request, Ok(Answer::Recovered(each)));
+    let notice = screen.app.notice().map(|(_, text)| text);
+    assert_eq!(notice, Some("2 hooks: 3 redelivered, 5 retried now"));
+}
+
+#[test]
+fn hooks_whose_deliveries_only_wait_for_a_retry_are_retried() {
+    let mut screen = failing_together();
+    screen.keys("R");
+    screen.answer_last_of(|request| matches!(request, Request::Recoverable(_)), Ok(recoverable(0, 1)));
+    assert!(screen.text().contains("1 waiting delivery is retried now."), "{}", screen.text());
+    screen.advance(Duration::from_secs(1));
+    screen.keys("y");
+    let request = Request::Recover(vec![31, 32]);
+    assert!(screen.take_requests().contains(&request), "{}", screen.text());
+    let refused = Err("hook 32 is switched off".to_owned());
+    let each = vec![Ok(RecoveredDeliveries { count: 0, retried: 1 }), refused];
+    screen.answer_last_of(|sent| *sent == request, Ok(Answer::Recovered(each)));
+    let text = screen.text();
+    assert!(text.contains("hook 32 is switched off"), "{text}");
+    assert!(text.contains("1 hook: 0 redelivered, 1 retried now"), "{text}");
+}
+
+#[test]
+fn hooks_without_failed_and_waiting_deliveries_are_not_recovered() {
+    let mut screen = failing_together();
+    screen.keys("R");
+    screen.answer_last_of(|request| matches!(request, Request::Recoverable(_)), Ok(recoverable(0, 0)));
+    assert!(screen.text().contains("No delivery has failed or waits for a retry."), "{}", screen.text());
+    screen.advance(Duration::from_secs(1));
+    screen.keys("y");
+    assert!(!screen.take_requests().iter().any(|request| matches!(request, Request::Recover(_))));
 }
 
 #[test]
@@ -230,6 +264,31 @@ fn the_hooks_of_a_problem_are_turned_off_after_a_confirmation() {
         requests.iter().any(|request| matches!(request, Request::Batch(batch) if batch.items.len() == 2)),
         "{requests:?}"
     );
+}
+
+#[test]
+fn wide_columns_show_the_trend_of_a_problem_as_a_word() {
+    let mut screen = failing_together();
+    screen.send(Msg::Resized(Size::new(200, 60)));
+    assert!(screen.text().contains("growing    2h  R redeliver"), "{}", screen.text());
+}
+
+#[test]
+fn artifacts_that_expire_within_a_day_are_a_problem_that_opens_their_list() {
+    let mut screen = failing_together();
+    let artifact = |repository: &str| farrier_common::api::FoundArtifact {
+        name: "dist.zip".into(),
+        repository: repository.into(),
+        ..Default::default()
+    };
+    let found = vec![artifact("web/site"), artifact("tools/cli"), artifact("web/shop")];
+    screen.answer(|request| *request == Request::ExpiringArtifacts, Ok(Answer::ExpiringArtifacts(found, false)));
+    let text = screen.text();
+    assert!(text.contains("3 artifacts expire within a day"), "{text}");
+    assert!(text.contains("live  2 problems"), "{text}");
+    screen.keys("j\n");
+    assert_eq!(screen.app.current, ScreenId::Artifacts);
+    assert!(screen.text().contains("expires:<1d"), "{}", screen.text());
 }
 
 #[test]

@@ -29,17 +29,22 @@ fn earlier(payload: serde_json::Value) -> Box<DeliveryDetail> {
 }
 
 fn is_previous(request: &Request) -> bool {
-    matches!(request, Request::PreviousDelivery(..))
+    matches!(request, Request::PreviousDelivery { .. })
+}
+
+/// Returns the request for the push to a hook before the delivery `id`.
+fn previous_push(hook: u64, repository: Option<i64>, id: i64) -> Request {
+    Request::PreviousDelivery { hook, event: "push".into(), repository, id }
 }
 
 #[test]
-fn the_tab_of_changes_compares_with_the_previous_delivery_of_the_hook_and_event() {
+fn the_tab_of_changes_compares_with_the_previous_delivery_of_the_hook_event_and_repository() {
     let mut screen = TestScreen::loaded(120, 40);
     open_delivery(&mut screen);
     screen.keys("]]");
     screen.take_requests();
     screen.keys("]");
-    let expected = Request::PreviousDelivery(12, "push".into(), 14);
+    let expected = previous_push(12, None, 14);
     assert_eq!(screen.take_requests(), [expected]);
     assert!(screen.text().contains("loading …"), "{}", screen.text());
     let previous = earlier(serde_json::json!({"ref": "refs/heads/dev", "forced": true}));
@@ -49,6 +54,7 @@ fn the_tab_of_changes_compares_with_the_previous_delivery_of_the_hook_and_event(
         "[Changes]",
         "All attempts of a delivery send the same body.",
         "Compared with 9f1c2a7e",
+        "The previous push of infra/gateway to hook 12:",
         "~ ref: \"refs/heads/dev\" -> \"refs/heads/main\"",
         "- forced: true",
     ] {
@@ -59,10 +65,27 @@ fn the_tab_of_changes_compares_with_the_previous_delivery_of_the_hook_and_event(
 }
 
 #[test]
+fn the_previous_delivery_is_about_the_same_repository() {
+    let mut screen = TestScreen::loaded(120, 40);
+    open_deliveries(&mut screen);
+    screen.keys("\n");
+    let Answer::Delivery(mut opened) = detail(delivery(14, "success", 200)) else { unreachable!() };
+    opened.delivery.repository_id = Some(7);
+    opened.delivery.repository = None;
+    screen.answer(|request| matches!(request, Request::Delivery(_)), Ok(Answer::Delivery(opened)));
+    screen.keys("]]]");
+    assert!(screen.take_requests().contains(&previous_push(12, Some(7), 14)));
+    screen.answer_last_of(is_previous, Ok(Answer::PreviousDelivery(None)));
+    let text = screen.text();
+    assert!(text.contains("The previous push of repository 7 to hook 12:"), "{text}");
+    assert!(text.contains("There is no earlier delivery."), "{text}");
+}
+
+#[test]
 fn missing_equal_and_failed_comparisons_are_explained() {
     let same = serde_json::json!({"ref": "refs/heads/main"});
     for (result, expected) in [
-        (Ok(Answer::PreviousDelivery(None)), "The hook has no earlier delivery of this event."),
+        (Ok(Answer::PreviousDelivery(None)), "There is no earlier delivery."),
         (Ok(Answer::PreviousDelivery(Some(earlier(same)))), "no differences"),
         (Ok(Answer::PreviousDelivery(Some(earlier(serde_json::Value::Null)))), "A payload was removed"),
         (Err(Problem::new(ProblemKind::Other, "internal error (500)")), "internal error (500)"),
@@ -88,7 +111,7 @@ fn a_late_comparison_of_another_delivery_is_ignored() {
     screen.answer_last_of(is_previous, Ok(Answer::PreviousDelivery(Some(late))));
     screen.answer_last_of(|request| matches!(request, Request::Delivery(_)), Ok(detail(delivery(13, "success", 200))));
     assert!(!screen.text().contains("late"), "{}", screen.text());
-    let expected = Request::PreviousDelivery(3, "push".into(), 13);
+    let expected = previous_push(3, None, 13);
     assert!(screen.take_requests().contains(&expected));
 }
 

@@ -52,9 +52,9 @@ fn finding_why_deliveries_fail_takes_two_keys() {
 fn redelivering_all_of_one_cause_takes_three_keys() {
     let mut screen = TestScreen::loaded(80, 24);
     let mut count = with_failing_hook(&mut screen) + press_all(&mut screen, &["R"]);
-    screen.answer(|request| matches!(request, Request::Recoverable(_)), Ok(Answer::Recoverable(3)));
+    screen.answer(|request| matches!(request, Request::Recoverable(_)), Ok(recoverable(3, 0)));
     count += press_all(&mut screen, &["y"]);
-    assert!(sent(&mut screen, |request| *request == Request::Recover(12)), "{}", screen.text());
+    assert!(sent(&mut screen, |request| *request == Request::Recover(vec![12])), "{}", screen.text());
     assert_eq!(count, 3);
 }
 

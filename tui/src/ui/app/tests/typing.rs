@@ -177,8 +177,8 @@ fn objects_of(request: &Request) -> Vec<String> {
         Request::EditHook(_, id, _)
         | Request::DeleteHook(_, id)
         | Request::TestHook(_, id)
-        | Request::ApplyHook(id)
-        | Request::Recover(id) => vec![id.to_string()],
+        | Request::ApplyHook(id) => vec![id.to_string()],
+        Request::Recover(hooks) => hooks.iter().map(ToString::to_string).collect(),
         Request::DeleteRepository(path) | Request::EditRepository(path, _) => vec![path.to_string()],
         Request::Archive { repo, .. } => vec![repo.to_string()],
         Request::DeleteArtifacts(ids) => ids.iter().map(ToString::to_string).collect(),

@@ -57,7 +57,10 @@ impl Dashboard {
                     _ => env.push(Cmd::Filtered(ScreenId::Hooks, self.hook_filter(ids))),
                 },
                 ProblemTarget::Run(id) => env.push(Cmd::Run(*id)),
-                ProblemTarget::Repository(id) => env.push(Cmd::Repository(*id)),
+                ProblemTarget::Repository(id) | ProblemTarget::Quota(id) => env.push(Cmd::Repository(*id)),
+                ProblemTarget::ExpiringArtifacts => {
+                    env.push(Cmd::Filtered(ScreenId::Artifacts, "expires:<1d".to_owned()));
+                }
             },
             CursorRow::Activity(Activity { run: Some(run), .. }) => env.push(Cmd::Run(run)),
             CursorRow::Activity(activity) => env.push(Cmd::Repository(activity.repository_id)),

@@ -2,20 +2,23 @@
 
 mod actions;
 mod activity;
+mod expiring;
 mod load;
 mod notified;
 mod owners;
 mod parts;
 mod problems;
 mod pushes;
+mod quotas;
 mod rows;
+mod trend;
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     time::Duration,
 };
 
-use farrier_common::api::{BackgroundTask, Event, FoundRun, Health, MetricsSeries, Status};
+use farrier_common::api::{BackgroundTask, Event, FoundArtifact, FoundRun, Health, MetricsSeries, Status};
 use ratatui::{
     buffer::Buffer,
     layout::{Margin, Rect},
@@ -41,6 +44,7 @@ use crate::ui::{
 const REFRESH_INTERVAL: Duration = Duration::from_secs(2);
 /// Lists are refreshed less often than the other data, because they can be long.
 const LISTS_EVERY: Duration = Duration::from_secs(10);
+const EXPIRING_EVERY: Duration = Duration::from_secs(60);
 /// Number of newest deliveries whose results are shown beside their events.
 const DELIVERIES_MAX: usize = 100;
 /// Number of events kept for display.
@@ -56,11 +60,16 @@ pub(crate) struct Dashboard {
     /// Hooks whose deliveries fail, and hooks that the daemon turned off.
     problem_hooks: Vec<HookSummary>,
     lists_at: Option<Duration>,
+    /// Artifacts that expire within a day, the first to expire first, and whether there are more.
+    expiring: (Vec<FoundArtifact>, bool),
+    expiring_at: Option<Duration>,
     load: Load,
     /// Background tasks of the daemon, the newest first.
     tasks: Vec<BackgroundTask>,
     /// The newest completed runs, the newest first.
     runs: Vec<FoundRun>,
+    /// When the runs were listed, in seconds since 1970.
+    runs_at: i64,
     /// The hooks with the newest deliveries, by event.
     results: HashMap<i64, NotifiedHooks>,
     /// The commits of the newest pushes.
@@ -87,13 +96,15 @@ enum RowIdentity {
 }
 
 impl Dashboard {
-    /// Returns the problems of the daemon, then those of hooks, runs and imports.
+    /// Returns the problems of the daemon, then those of quotas, hooks, runs, imports and artifacts.
     fn problems(&self) -> Vec<HealthProblem> {
         let Some((status, health)) = &self.status else { return Vec::new() };
         let mut all = problems::of_daemon(status, health);
+        all.extend(quotas::of_quotas(status));
         all.extend(problems::of_hooks(&self.problem_hooks));
-        all.extend(problems::of_runs(&self.runs));
+        all.extend(problems::of_runs(&self.runs, self.runs_at));
         all.extend(problems::of_tasks(&self.tasks));
+        all.extend(expiring::of_artifacts(&self.expiring.0, self.expiring.1));
         all
     }
 
@@ -127,6 +138,7 @@ impl Dashboard {
             Request::Tasks => "tasks",
             Request::FailingHooks => "hooks",
             Request::CompletedRuns => "runs",
+            Request::ExpiringArtifacts => "artifacts",
             Request::Deliveries { .. } => "deliveries",
             _ => return,
         };
@@ -194,6 +206,10 @@ impl Dashboard {
         env.send(Request::FailingHooks);
         env.send(Request::CompletedRuns);
         env.send(newest_deliveries());
+        if self.expiring_at.is_none_or(|at| env.world.now >= at + EXPIRING_EVERY) {
+            self.expiring_at = Some(env.world.now);
+            env.send(Request::ExpiringArtifacts);
+        }
     }
 }
 
@@ -275,7 +291,13 @@ impl Screen for Dashboard {
             (Request::FailingHooks, Ok(Answer::Hooks(page))) => {
                 self.problem_hooks = page.items.iter().filter(|hook| hook_rows::is_failing(hook)).cloned().collect();
             }
-            (Request::CompletedRuns, Ok(Answer::FoundRuns(runs))) => self.runs.clone_from(runs),
+            (Request::CompletedRuns, Ok(Answer::FoundRuns(runs))) => {
+                self.runs.clone_from(runs);
+                self.runs_at = env.world.clock.now.as_second();
+            }
+            (Request::ExpiringArtifacts, Ok(Answer::ExpiringArtifacts(artifacts, more))) => {
+                self.expiring = (artifacts.clone(), *more);
+            }
             (Request::Deliveries { .. }, Ok(Answer::Deliveries(page))) => {
                 self.results = NotifiedHooks::by_event(&page.items);
             }

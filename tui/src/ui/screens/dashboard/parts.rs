@@ -43,6 +43,8 @@ const NARROW_BELOW: u16 = 60;
 /// Cells of the suggested action of a problem with its key, and of its age.
 const ACTION_WIDTH: u16 = 12;
 const AGE_WIDTH: u16 = 5;
+/// Width from which the trend of a problem is a word instead of a sign.
+const TREND_WORDS_FROM: u16 = 70;
 
 /// An entry of a section.
 pub(super) enum Figure {
@@ -264,6 +266,11 @@ impl Sections<'_> {
             (true, _) => format!("{age:>0$}  {suggested:<1$}", usize::from(AGE_WIDTH), usize::from(ACTION_WIDTH)),
             (false, false) => format!(" {age}"),
             (false, true) => String::new(),
+        };
+        let aside = match problem.trend.filter(|_| shows_keys) {
+            Some(trend) if room >= TREND_WORDS_FROM => format!("{} {aside}", trend.word()),
+            Some(trend) => format!("{} {aside}", trend.sign()),
+            None => aside,
         };
         SentenceRow::new("! ", &problem.text, aside, Role::Error, room, lines_max)
     }

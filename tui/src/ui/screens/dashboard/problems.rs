@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use farrier_common::api::{BackgroundTask, FoundRun, Health, Status};
+use farrier_common::{
+    api::{BackgroundTask, FoundRun, Health, Status},
+    client::PAGE_ITEMS,
+};
 
+use super::trend::ProblemTrend;
 use crate::{
     output::human_bytes,
     ui::{hook::HookSummary, keymap::Action, words},
@@ -13,6 +17,9 @@ use crate::{
 const DISK_FULL_PERCENT: i64 = 90;
 /// Number of hook IDs named in a problem that concerns several hooks.
 const NAMED_MAX: usize = 5;
+/// Number of completed runs that are listed.
+const RUNS_LISTED: usize = PAGE_ITEMS;
+const HOUR_SECS: i64 = 3_600;
 
 /// The objects that a problem is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +33,10 @@ pub(super) enum ProblemTarget {
     Run(i64),
     /// A repository whose import failed.
     Repository(i64),
+    /// Artifacts that expire within a day.
+    ExpiringArtifacts,
+    /// The repository that used up a quota.
+    Quota(i64),
 }
 
 impl ProblemTarget {
@@ -43,7 +54,9 @@ impl ProblemTarget {
             Self::Daemon => None,
             Self::FailingHooks(_) => Some((Action::Recover, "redeliver")),
             Self::DisabledHooks(_) => Some((Action::Toggle, "turn on")),
-            Self::Run(_) | Self::Repository(_) => Some((Action::Open, "open")),
+            Self::Run(_) | Self::Repository(_) | Self::ExpiringArtifacts | Self::Quota(_) => {
+                Some((Action::Open, "open"))
+            }
         }
     }
 }
@@ -54,6 +67,8 @@ pub(super) struct HealthProblem {
     pub(super) text: String,
     /// Since when, in seconds since 1970; 0 if unknown.
     pub(super) since: i64,
+    /// How it changes; `None` if unknown.
+    pub(super) trend: Option<ProblemTrend>,
     pub(super) target: ProblemTarget,
 }
 
@@ -75,7 +90,7 @@ impl HealthProblem {
 
 /// Returns the problems of the daemon itself: failed checks and a full disk.
 pub(super) fn of_daemon(status: &Status, health: &Health) -> Vec<HealthProblem> {
-    let plain = |text: String| HealthProblem { text, since: 0, target: ProblemTarget::Daemon };
+    let plain = |text: String| HealthProblem { text, since: 0, trend: None, target: ProblemTarget::Daemon };
     // Both responses come from the same checks, but not at the same time.
     let mut texts: Vec<&String> = status.problems.iter().collect();
     texts.extend(health.problems.iter().filter(|problem| !status.problems.contains(problem)));
@@ -156,7 +171,11 @@ fn of_group(hooks: &[&HookSummary]) -> Option<HealthProblem> {
     let since = hooks.iter().map(|hook| hook.failing_since()).filter(|since| *since > 0).min().unwrap_or(0);
     let ids = hooks.iter().map(|hook| hook.id).collect();
     let target = if is_disabled(first) { ProblemTarget::DisabledHooks(ids) } else { ProblemTarget::FailingHooks(ids) };
-    Some(HealthProblem { text, since, target })
+    let recent = hooks.iter().map(|hook| hook.recent_failures());
+    let (last, before) = recent.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    // A hook that is off has no attempts.
+    let trend = if is_disabled(first) { None } else { ProblemTrend::of(last, before) };
+    Some(HealthProblem { text, since, trend, target })
 }
 
 /// Returns `: WHY`, or nothing without a reason.
@@ -165,8 +184,11 @@ fn with_colon(why: &str) -> String {
 }
 
 /// Returns one problem for each workflow and branch of a repository whose last runs failed. `runs` are completed runs,
-/// the newest first. A failure that is followed by a success is not reported.
-pub(super) fn of_runs(runs: &[FoundRun]) -> Vec<HealthProblem> {
+/// the newest first. A failure that is followed by a success is not reported. `now` is in seconds since 1970.
+pub(super) fn of_runs(runs: &[FoundRun], now: i64) -> Vec<HealthProblem> {
+    // Without older runs in the list, the failures of the hour before are not known.
+    let has_both_hours = runs.len() < RUNS_LISTED
+        || runs.last().is_some_and(|run| words::seconds(&run.completed_at) < now - 2 * HOUR_SECS);
     let mut workflows: BTreeMap<(&str, &str, &str), Vec<&FoundRun>> = BTreeMap::new();
     let mut order = Vec::new();
     for run in runs.iter().filter(|run| matches!(run.conclusion.as_str(), "success" | "failure")) {
@@ -189,7 +211,11 @@ pub(super) fn of_runs(runs: &[FoundRun]) -> Vec<HealthProblem> {
             (count, title) => format!("workflow {title} of {repository}{on} failed {count} times"),
         };
         let since = words::seconds(&first.completed_at);
-        Some(HealthProblem { text, since, target: ProblemTarget::Run(last.id) })
+        let ages = failed.iter().map(|run| now - words::seconds(&run.completed_at));
+        let in_hour = |hour: i64| ages.clone().filter(|age| age.div_euclid(HOUR_SECS) == hour).count();
+        let [last_hour, hour_before] = [in_hour(0), in_hour(1)].map(|count| i64::try_from(count).unwrap_or(i64::MAX));
+        let trend = ProblemTrend::of(last_hour, hour_before).filter(|_| has_both_hours);
+        Some(HealthProblem { text, since, trend, target: ProblemTarget::Run(last.id) })
     };
     order.iter().filter_map(problem).collect()
 }
@@ -207,7 +233,8 @@ pub(super) fn of_tasks(tasks: &[BackgroundTask]) -> Vec<HealthProblem> {
         if task.state == "failed" {
             let text = format!("the import of {} failed{}", task.repository, with_colon(&task.error));
             let since = task.ended_at.as_deref().map_or(0, words::seconds);
-            problems.push(HealthProblem { text, since, target: ProblemTarget::Repository(task.repository_id) });
+            let target = ProblemTarget::Repository(task.repository_id);
+            problems.push(HealthProblem { text, since, trend: None, target });
         }
     }
     problems
@@ -241,11 +268,12 @@ mod tests {
             run(11, "main", "cancelled"),
             run(10, "main", "success"),
         ];
-        let problems = of_runs(&runs);
+        let problems = of_runs(&runs, words::seconds("2026-11-21T12:14:30Z"));
         let texts: Vec<&str> = problems.iter().map(|problem| problem.text.as_str()).collect();
         assert_eq!(texts, ["the last 2 runs of tools/cli on main failed"]);
         assert_eq!(problems[0].target, ProblemTarget::Run(15));
         assert_eq!(problems[0].since, words::seconds("2026-11-21T11:13:00Z"));
+        assert_eq!(problems[0].trend, Some(ProblemTrend::Steady), "one in each hour");
     }
 
     #[test]

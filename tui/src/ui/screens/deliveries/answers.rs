@@ -95,7 +95,7 @@ impl Deliveries {
                     Ok(_) => {}
                 }
             }
-            (Request::PreviousDelivery(.., id), result) if self.pending_previous.as_ref() == Some(request) => {
+            (Request::PreviousDelivery { id, .. }, result) if self.pending_previous.as_ref() == Some(request) => {
                 self.pending_previous = None;
                 let previous = match result {
                     Ok(Answer::PreviousDelivery(previous)) => Ok(previous.as_deref()),

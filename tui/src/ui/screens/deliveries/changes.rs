@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use farrier_common::api::DeliveryDetail;
+use farrier_common::api::{Delivery, DeliveryDetail};
 use serde_json::Value;
 
 use super::short;
@@ -61,15 +61,29 @@ fn differences(before: &Value, after: &Value) -> Lines {
     lines
 }
 
-/// Returns the lines that compare the payload of a delivery with that of the previous one of the same hook and event.
+/// Returns what a delivery has in common with the one that it is compared with: `push of infra/gateway to hook 12`.
+fn subject(delivery: &Delivery) -> String {
+    let of = match (&delivery.repository, delivery.repository_id) {
+        (Some(repository), _) => format!(" of {repository}"),
+        (None, Some(id)) => format!(" of repository {id}"),
+        (None, None) => String::new(),
+    };
+    format!("{}{of} to hook {}", delivery.event, delivery.hook_id)
+}
+
+/// Returns the lines that compare the payload of a delivery with that of the previous one of the same hook, event and
+/// repository.
 pub(super) fn compared(detail: &DeliveryDetail, previous: Option<&DeliveryDetail>, clock: &Clock) -> Lines {
-    let mut lines = vec![(Role::Muted, "All attempts of a delivery send the same body.".to_owned())];
+    let mut lines = vec![
+        (Role::Muted, "All attempts of a delivery send the same body.".to_owned()),
+        (Role::Title, format!("The previous {}:", subject(&detail.delivery))),
+    ];
     let Some(previous) = previous else {
-        lines.push((Role::Text, "The hook has no earlier delivery of this event.".to_owned()));
+        lines.push((Role::Text, "There is no earlier delivery.".to_owned()));
         return lines;
     };
     let (guid, created) = (short(&previous.delivery.guid), clock.stamp(&previous.delivery.created_at));
-    lines.push((Role::Title, format!("Compared with {guid} of {created}, the previous one of this hook and event:")));
+    lines.push((Role::Text, format!("Compared with {guid} of {created}")));
     let payloads = [&previous.request.payload, &detail.request.payload];
     if payloads.iter().any(|payload| payload.is_null()) {
         lines.push((Role::Muted, "A payload was removed, or is too large to show.".to_owned()));

@@ -60,8 +60,9 @@ impl Inspector {
     pub(super) fn wanted(&self) -> Option<Request> {
         let delivery = &self.detail.as_ref().filter(|_| self.part == CHANGES)?.delivery;
         let is_known = self.compared.as_ref().is_some_and(|(id, _)| *id == delivery.id);
-        let (hook, event, id) = (u64::try_from(delivery.hook_id).ok()?, delivery.event.clone(), delivery.id);
-        (!is_known).then_some(Request::PreviousDelivery(hook, event, id))
+        let hook = u64::try_from(delivery.hook_id).ok()?;
+        let (event, repository, id) = (delivery.event.clone(), delivery.repository_id, delivery.id);
+        (!is_known).then_some(Request::PreviousDelivery { hook, event, repository, id })
     }
 
     /// Compares the delivery `id` with the previous one, if it is still shown.

@@ -288,8 +288,8 @@ impl Hooks {
     }
 }
 
-/// Returns the confirmation before failed deliveries are sent again. The daemon counts them first. `known` has the
-/// hooks whose state is known.
+/// Returns the confirmation before failed deliveries are sent again and waiting ones are tried. The daemon counts them
+/// first. `known` has the hooks whose state is known.
 pub(in crate::ui::screens) fn recover_question<'a>(
     known: impl Iterator<Item = &'a HookSummary>,
     ids: &[i64],
@@ -311,14 +311,7 @@ pub(in crate::ui::screens) fn recover_question<'a>(
         [one] => format!("Redeliver failed deliveries of hook {one}"),
         many => format!("Redeliver failed deliveries of {}", bulk::counted(many.len(), NOUN)),
     };
-    let request = match remaining.as_slice() {
-        [one] => Request::Recover(*one),
-        many => {
-            let items = many.iter().map(|id| (format!("hook {id}"), Request::Recover(*id))).collect();
-            let (doing, done) = ("redelivering failed deliveries of", "redelivering");
-            Request::Batch(Box::new(Batch { noun: NOUN, doing, done, items }))
-        }
-    };
+    let request = Request::Recover(remaining.clone());
     let count = Request::Recoverable(remaining);
     Layer::Confirm(Confirm::simple(title, lines, "Redeliver", request, world).after_counting(count))
 }

@@ -1,6 +1,9 @@
 //! Handles responses about hooks.
 
-use farrier_common::{api::EditHook, client::HookOwner};
+use farrier_common::{
+    api::{EditHook, RecoveredDeliveries},
+    client::HookOwner,
+};
 
 use super::Hooks;
 use crate::ui::{
@@ -8,6 +11,7 @@ use crate::ui::{
     layer::{Layer, TextView},
     list::ListView as _,
     net::{Answer, Batch, Problem, Request},
+    words,
     world::{Cmd, Env},
 };
 
@@ -20,11 +24,7 @@ fn is_about_hooks(batch: &Batch) -> bool {
     batch.items.iter().all(|(_, request)| {
         matches!(
             request,
-            Request::EditHook(..)
-                | Request::DeleteHook(..)
-                | Request::TestHook(..)
-                | Request::ApplyHook(_)
-                | Request::Recover(_)
+            Request::EditHook(..) | Request::DeleteHook(..) | Request::TestHook(..) | Request::ApplyHook(_)
         )
     })
 }
@@ -35,8 +35,7 @@ fn hook_of(request: &Request) -> Option<i64> {
         Request::EditHook(_, id, _)
         | Request::DeleteHook(_, id)
         | Request::TestHook(_, id)
-        | Request::ApplyHook(id)
-        | Request::Recover(id) => Some(*id),
+        | Request::ApplyHook(id) => Some(*id),
         _ => None,
     }
 }
@@ -115,6 +114,26 @@ impl Hooks {
         bulk::report(batch.items.len(), batch.noun, batch.done, &failed, env);
     }
 
+    /// Reports how many deliveries are sent again. Of several hooks, those that were refused stay marked.
+    fn recovered(&mut self, hooks: &[i64], each: &[Result<RecoveredDeliveries, String>], env: &mut Env) {
+        let sum = |count: fn(&RecoveredDeliveries) -> i64| words::count(each.iter().flatten().map(count).sum());
+        let counts = format!("{} redelivered, {} retried now", sum(|one| one.count), sum(|one| one.retried));
+        if let [one] = hooks {
+            return env.notify(format!("Hook {one}: {counts}"));
+        }
+        let refused: Vec<(i64, &str)> =
+            hooks.iter().zip(each).filter_map(|(id, one)| Some((*id, one.as_ref().err()?.as_str()))).collect();
+        self.feed.list.mark_only(refused.iter().map(|(id, _)| *id));
+        let good = bulk::counted(hooks.len() - refused.len(), "hook");
+        if refused.is_empty() {
+            return env.notify(format!("{good}: {counts}"));
+        }
+        env.warn(format!("{good}: {counts}; {} failed and stay marked", bulk::counted(refused.len(), "hook")));
+        let lines: Vec<String> = refused.iter().map(|(id, why)| format!("hook {id}\n  {why}")).collect();
+        let title = format!("{} failed, {good}: {counts}", bulk::counted(refused.len(), "hook"));
+        env.open(Layer::TextView(TextView::new(title, lines.join("\n"))));
+    }
+
     fn again(&mut self, env: &mut Env) {
         self.feed.stop(env);
         self.request(env);
@@ -154,10 +173,7 @@ impl Hooks {
             (Request::ApplyHook(id), Answer::Applied { copied, skipped }) => {
                 env.notify(format!("Hook {id} copied into {copied} repositories, {skipped} skipped"));
             }
-            (Request::Recover(id), Answer::Recovered(count)) => {
-                let count = bulk::counted(usize::try_from(*count).unwrap_or_default(), "delivery");
-                env.notify(format!("Redelivering {count} of hook {id}"));
-            }
+            (Request::Recover(hooks), Answer::Recovered(each)) => self.recovered(hooks, each, env),
             (Request::Batch(batch), Answer::Batch(each)) if is_about_hooks(batch) => self.did_many(batch, each, env),
             _ => return,
         }

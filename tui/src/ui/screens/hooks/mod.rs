@@ -320,7 +320,11 @@ impl Screen for Hooks {
     }
 
     fn missing_target(&self, request: &Request) -> Option<String> {
-        let (Request::DeleteHook(_, id) | Request::ApplyHook(id) | Request::Recover(id)) = request else { return None };
+        let id = match request {
+            Request::DeleteHook(_, id) | Request::ApplyHook(id) => id,
+            Request::Recover(hooks) if hooks.len() == 1 => hooks.first()?,
+            _ => return None,
+        };
         let is_gone = self.feed.has_all() && !self.all().any(|hook| hook.id == *id);
         is_gone.then(|| format!("hook {id}"))
     }

@@ -1,6 +1,6 @@
 //! Responses with hooks, events and deliveries.
 
-use farrier_common::api::{Delivery, DeliveryAttempt, DeliveryDetail, Hook, HookEvent};
+use farrier_common::api::{Delivery, DeliveryAttempt, DeliveryDetail, Hook, HookEvent, RecoveredDeliveries};
 
 use super::super::prelude::*;
 use crate::ui::{delivery::DeliverySummary, hook::HookCompactor, net::Page};
@@ -9,6 +9,11 @@ use crate::ui::{delivery::DeliverySummary, hook::HookCompactor, net::Page};
 pub(in super::super) fn listed_hooks(hooks: Vec<Hook>) -> Answer {
     let items = HookCompactor::default().compact_all(hooks);
     Answer::Hooks(Page { items, total: None, last: true })
+}
+
+/// Returns the count of failed deliveries, and of those that wait for a retry.
+pub(in super::super) fn recoverable(count: i64, retried: i64) -> Answer {
+    Answer::Recoverable(RecoveredDeliveries { count, retried })
 }
 
 pub(in super::super) fn hooks() -> Answer {

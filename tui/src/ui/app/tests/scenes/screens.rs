@@ -256,7 +256,7 @@ pub(super) const DELIVERIES: &[Scene] = &[
         screen.keys("]]]");
         let Answer::Delivery(mut previous) = detail(delivery(12, "success", 200)) else { unreachable!() };
         previous.request.payload = serde_json::json!({"ref": "refs/heads/dev", "commits": [{"id": "8be0d441"}]});
-        let is_previous = |request: &Request| matches!(request, Request::PreviousDelivery(..));
+        let is_previous = |request: &Request| matches!(request, Request::PreviousDelivery { .. });
         screen.answer(is_previous, Ok(Answer::PreviousDelivery(Some(previous))));
     }),
     on("inspector-bytes", |screen| {
