@@ -63,12 +63,12 @@ pub struct LogField {
 #[serde(default)]
 pub struct LogObject {
     /// The kind.
-    #[cfg_attr(feature = "openapi", schema(pattern = "^(repository|hook|run|user)$"))]
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(repository|hook|run|artifact|delivery|user)$"))]
     pub kind: String,
     /// ID; absent if the record has only the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<i64>,
-    /// Name, for a repository `owner/name`; absent if it is not known.
+    /// Name, for a repository `owner/name`, for a delivery its UUID; absent if it is not known.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
 }

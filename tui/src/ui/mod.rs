@@ -24,6 +24,7 @@ mod list;
 mod net;
 mod organization;
 mod pager;
+mod place;
 mod redacted;
 mod repo;
 mod report;

@@ -1,7 +1,7 @@
 //! State that the full screen saves between sessions: `~/.local/state/farrier/ui.json`.
 //!
-//! Contains the last screen, the sort orders, and the layout of columns and panes. It contains no filter, because a
-//! saved filter would hide rows in the next session, and no data of the daemon.
+//! Contains the last place with the address of its daemon, the sort orders, and the layout of columns and panes. A place
+//! names objects and the filter; it contains no other data of the daemon.
 
 use std::{
     collections::BTreeMap,
@@ -12,11 +12,17 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use super::place::Place;
+
 /// The saved state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct SavedState {
     pub(crate) screen: String,
+    /// The address of the daemon of `place`.
+    pub(crate) daemon: String,
+    /// What was visible; shown again if the next session has the same daemon and begins with the same screen.
+    pub(crate) place: Option<Place>,
     /// Column and direction by list name.
     pub(crate) sorts: BTreeMap<String, (String, bool)>,
     pub(crate) wide: bool,
@@ -63,7 +69,16 @@ mod tests {
         let path = path(|name| (name == "HOME").then(|| dir.path().into())).unwrap();
         assert_eq!(SavedState::load(&path), SavedState::default());
         let sorts = BTreeMap::from([("hooks".to_owned(), ("URL".to_owned(), true))]);
-        let memory = SavedState { screen: "hooks".into(), sorts, wide: true, full_pane: false, pane_share: Some(400) };
+        let place = Place { screen: "Hooks".into(), object: "hook 7".into(), ..Place::default() };
+        let memory = SavedState {
+            screen: "hooks".into(),
+            daemon: "the socket /run/farrier/farrier.sock".into(),
+            place: Some(place),
+            sorts,
+            wide: true,
+            full_pane: false,
+            pane_share: Some(400),
+        };
         memory.save(&path).unwrap();
         assert_eq!(SavedState::load(&path), memory);
         fs::write(&path, "{\"screen\": 7}").unwrap();

@@ -39,6 +39,8 @@ fn object(object: &LogObject) -> api::LogObject {
         LogObjectKind::Repository => "repository",
         LogObjectKind::Hook => "hook",
         LogObjectKind::Run => "run",
+        LogObjectKind::Artifact => "artifact",
+        LogObjectKind::Delivery => "delivery",
         LogObjectKind::User => "user",
     };
     api::LogObject { kind: kind.to_owned(), id: (object.id != 0).then(|| number(object.id)), name: object.name.clone() }

@@ -22,6 +22,10 @@ pub enum LogObjectKind {
     Hook,
     /// A workflow run, by ID.
     Run,
+    /// An artifact, by ID.
+    Artifact,
+    /// A delivery, by ID or UUID.
+    Delivery,
     /// A user, by name.
     User,
 }
@@ -33,7 +37,7 @@ pub struct LogObject {
     pub kind: LogObjectKind,
     /// ID; 0 if only the name is known.
     pub id: u64,
-    /// Name, for a repository `owner/name`; empty if only the ID is known.
+    /// Name, for a repository `owner/name`, for a delivery its UUID; empty if only the ID is known.
     pub name: String,
 }
 
@@ -56,6 +60,9 @@ pub(super) fn objects(line: &LogLine) -> Vec<LogObject> {
             ("repository", Some(id)) => found.push(LogObject::with_id(LogObjectKind::Repository, id)),
             ("hook", Some(id)) => found.push(LogObject::with_id(LogObjectKind::Hook, id)),
             ("run", Some(id)) => found.push(LogObject::with_id(LogObjectKind::Run, id)),
+            ("artifact", Some(id)) => found.push(LogObject::with_id(LogObjectKind::Artifact, id)),
+            ("delivery", Some(id)) => found.push(LogObject::with_id(LogObjectKind::Delivery, id)),
+            ("delivery", None) if is_uuid(value) => found.push(LogObject::named(LogObjectKind::Delivery, value)),
             ("path", None) => found.extend(of_path(value)),
             ("account", None) if is_user(value) => found.push(LogObject::named(LogObjectKind::User, value)),
             _ => {}
@@ -76,6 +83,7 @@ fn of_audit_line(line: &LogLine) -> Option<LogObject> {
         ("repository", Some(id)) => Some(LogObject::with_id(LogObjectKind::Repository, id)),
         ("hook", Some(id)) => Some(LogObject::with_id(LogObjectKind::Hook, id)),
         ("run", Some(id)) => Some(LogObject::with_id(LogObjectKind::Run, id)),
+        ("artifact", Some(id)) => Some(LogObject::with_id(LogObjectKind::Artifact, id)),
         ("user", _) => {
             line.field("name").filter(|name| is_user(name)).map(|name| LogObject::named(LogObjectKind::User, name))
         }
@@ -103,6 +111,11 @@ fn of_path(path: &str) -> Vec<LogObject> {
             match (pair[0], id) {
                 ("hooks", Some(id)) => found.push(LogObject::with_id(LogObjectKind::Hook, id)),
                 ("runs", Some(id)) => found.push(LogObject::with_id(LogObjectKind::Run, id)),
+                ("artifacts", Some(id)) => found.push(LogObject::with_id(LogObjectKind::Artifact, id)),
+                ("deliveries", Some(id)) => found.push(LogObject::with_id(LogObjectKind::Delivery, id)),
+                ("deliveries", None) if is_uuid(pair[1]) => {
+                    found.push(LogObject::named(LogObjectKind::Delivery, pair[1]));
+                }
                 _ => {}
             }
         }
@@ -119,6 +132,12 @@ fn repository(owner: &str, name: &str) -> Option<LogObject> {
 /// Returns whether a text can be the name of a user. The access log has other words for callers without an account.
 fn is_user(name: &str) -> bool {
     names::check_repository(name).is_ok()
+}
+
+/// Returns whether a text has the form of a UUID, which identifies a delivery.
+fn is_uuid(text: &str) -> bool {
+    let lengths = text.split('-').map(|part| part.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(part.len()));
+    lengths.eq([8, 4, 4, 4, 12].map(Some))
 }
 
 /// Reads the paths of repositories that have only an ID. Repositories that do not exist any more keep their ID.
@@ -178,11 +197,18 @@ mod tests {
     }
 
     #[test]
-    fn requests_name_their_repository_hook_run_and_caller() {
+    fn requests_name_their_repository_hook_run_artifact_delivery_and_caller() {
         for (path, expected) in [
             ("/api/v1/repos/octo/demo/hooks/7", &["Repository 0octo/demo", "Hook 7"][..]),
             ("/api/farrier/v1/repos/octo/demo/bundle", &["Repository 0octo/demo"]),
             ("/api/farrier/v1/runs/9/cancel", &["Run 9"]),
+            ("/api/farrier/v1/artifacts/11/zip", &["Artifact 11"]),
+            ("/api/farrier/v1/deliveries/5", &["Delivery 5"]),
+            (
+                "/api/farrier/v1/deliveries/7c1a4e5f-0000-4000-8000-00000000000e/replays",
+                &["Delivery 07c1a4e5f-0000-4000-8000-00000000000e"],
+            ),
+            ("/api/farrier/v1/deliveries/groups", &[]),
             ("/api/v1/admin/users/eve", &["User 0eve"]),
             ("/octo/demo.git/git-receive-pack", &["Repository 0octo/demo"]),
             ("/api/v1/repos/search", &[]),

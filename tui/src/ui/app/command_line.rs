@@ -56,6 +56,8 @@ impl App {
                     self.screens.artifacts.show_artifact(id);
                 }
             }
+            ["commit", of, commit] => return self.show_commit(&parsed(of)?, commit),
+            ["commits", of] => return self.show_tab(&parsed(of)?, RepositoryTab::Commits),
             ["collaborators", of] => return self.show_tab(&parsed(of)?, RepositoryTab::Collaborators),
             ["artifacts", of] => self.show_artifacts(Some(parsed(of)?), None),
             [word] if !is_command(word) => return self.jump(word),
@@ -232,7 +234,7 @@ impl App {
         self.change(ScreenId::DeletedRepositories, Request::RestoreRepository { id, name, target: Box::new(target) })
     }
 
-    fn show_repository(&mut self, path: &RepositoryPath) -> LineResult {
+    pub(super) fn show_repository(&mut self, path: &RepositoryPath) -> LineResult {
         if !self.screens.is_known(Object::Repository) {
             self.go(ScreenId::Repositories);
             self.filter(&path.to_string());

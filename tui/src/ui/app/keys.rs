@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{App, Effect, RequestOwner, UNDO};
+use super::{App, Effect, RequestOwner, UNDO, history::Way};
 use crate::ui::{
     key::Key,
     keymap::{Action, Binding, Scope},
@@ -11,7 +11,7 @@ use crate::ui::{
         menu::{Item, Pick},
     },
     net::{Problem, Reconnect},
-    screens::{ScreenId, Selection},
+    screens::{Relation, ScreenId, Selection},
     view::{self, page},
     world::{Cmd, Link, Tone},
 };
@@ -221,9 +221,15 @@ impl App {
         }
         match action {
             Action::Screen(id) => self.go(id),
-            Action::LastScreen => self.go(self.last),
+            Action::PreviousPlace => self.travel(Way::Back),
+            Action::NextPlace => self.travel(Way::Forward),
             Action::Palette => self.open_palette(),
             Action::Related => self.related(),
+            Action::GoToHook => self.go_to(Relation::Hook),
+            Action::GoToRepository => self.go_to(Relation::Repository),
+            Action::GoToRun => self.go_to(Relation::Run),
+            Action::GoToArtifacts => self.go_to(Relation::Artifacts),
+            Action::GoToPush => self.go_to(Relation::Push),
             Action::Help => {
                 let scopes = self.scopes();
                 self.open_own(Layer::Help(Help::new(self.screen().id().name(), &scopes, self.world.keymap)));

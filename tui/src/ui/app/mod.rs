@@ -7,6 +7,7 @@ mod command_line;
 mod commands;
 mod downloads;
 mod heartbeat;
+mod history;
 mod jump;
 mod keys;
 mod link;
@@ -55,10 +56,10 @@ const UNDO: Duration = Duration::from_secs(30);
 pub(crate) struct App {
     pub(crate) world: World,
     pub(crate) current: ScreenId,
-    last: ScreenId,
     /// The layers above the screen; the last one is on top.
     pub(crate) layers: Vec<OpenLayer>,
     layer_ids: LayerId,
+    history: history::History,
     screens: Screens,
     pending: HashMap<Ticket, Pending>,
     tickets: Ticket,
@@ -145,9 +146,9 @@ impl App {
                 tabs: DrawnTabs::default(),
             },
             current: ScreenId::Dashboard,
-            last: ScreenId::Repositories,
             layers: Vec::new(),
             layer_ids: 0,
+            history: history::History::default(),
             screens: Screens::default(),
             pending: HashMap::new(),
             tickets: 0,
@@ -185,6 +186,7 @@ impl App {
     /// Opens the first screen and returns the first effects.
     pub(crate) fn begin(&mut self) -> Vec<Effect> {
         self.go(self.first_screen());
+        self.forget_jump();
         self.send(RequestOwner::App, Request::Status);
         std::mem::take(&mut self.effects)
     }
@@ -193,6 +195,10 @@ impl App {
     pub(crate) fn update(&mut self, msg: Msg, now: Duration, wall: Timestamp) -> Vec<Effect> {
         (self.world.now, self.world.clock.now) = (now, wall);
         self.freeze_rows();
+        let is_input = matches!(msg, Msg::Key(_) | Msg::Mouse(_));
+        if is_input {
+            self.note_input();
+        }
         match msg {
             Msg::Key(key) => self.key(key),
             Msg::Paste(text) => self.paste(&text),
@@ -220,7 +226,10 @@ impl App {
             }
             // The network thread may have connected to the previous daemon before it received the change.
             Msg::Endpoint(number, ..) | Msg::ExposedToken(number, _) if number != self.reconnections => {}
-            Msg::Endpoint(_, address, token) => (self.world.address, self.world.token) = (address, token),
+            Msg::Endpoint(_, address, token) => {
+                (self.world.address, self.world.token) = (address, token);
+                self.return_to_earlier();
+            }
             Msg::ExposedToken(_, address) => self.warn_of_exposed_token(address),
             Msg::Signal(number) => self.effects.push(Effect::Quit(128 + number)),
             Msg::Continued => {
@@ -229,6 +238,8 @@ impl App {
             }
             Msg::Tick => self.tick(),
         }
+        self.keep_place(is_input);
+        self.check_arrival();
         self.cancel_for_closed_layers();
         self.rest();
         self.world.waits_since = self.waits_since();

@@ -7,9 +7,12 @@ use farrier_common::client::{HookOwner, RepositoryPath};
 use super::{App, RequestOwner};
 use crate::ui::{
     keymap::Scope,
-    screens::{Deliveries, Screen, ScreenId, Screens},
-    world::{Env, Link},
+    screens::{Deliveries, Relation, Screen, ScreenId, Screens},
+    world::{Env, Link, Tone},
 };
+
+/// Digits of the shortest abbreviation of a commit.
+const COMMIT_MIN: usize = 7;
 
 impl App {
     pub(crate) fn screen(&self) -> &dyn Screen {
@@ -33,8 +36,9 @@ impl App {
 
     /// Switches to a screen.
     pub(super) fn go(&mut self, id: ScreenId) {
+        self.note_jump();
         if id != self.current {
-            (self.last, self.current) = (self.current, id);
+            self.current = id;
             self.world.third_has_focus = false;
             self.third.restart();
         }
@@ -70,15 +74,38 @@ impl App {
         self.with_screens(ScreenId::Hooks, |screens, env| {
             screens.hooks.choose(HookOwner::Repository(path), env);
             if let Some(id) = at {
-                screens.hooks.show(id);
+                screens.hooks.show(id, env);
             }
         });
     }
 
     pub(super) fn show_deliveries(&mut self, show: impl FnOnce(&mut Deliveries, &mut Env)) {
+        self.note_jump();
         // Choose before the screen is entered, because entering sends the missing requests.
         self.with_screens(ScreenId::Deliveries, |screens, env| show(&mut screens.deliveries, env));
         self.go(ScreenId::Deliveries);
+    }
+
+    /// Goes from the object under the cursor to the nearest object of a kind.
+    pub(super) fn go_to(&mut self, relation: Relation) {
+        let all = if self.selection().is_some() { self.screen().related() } else { Vec::new() };
+        let Some(line) = relation.of(&all).map(|one| one.line.clone()) else {
+            return self.notify(Tone::Plain, format!("No {} belongs to this row", relation.noun()));
+        };
+        if let Err(why) = self.run_line(&line) {
+            self.notify(Tone::Error, why);
+        }
+    }
+
+    /// Shows a commit of a repository, with its diff.
+    pub(super) fn show_commit(&mut self, path: &RepositoryPath, commit: &str) -> Result<(), String> {
+        let is_id = commit.len() >= COMMIT_MIN && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_id {
+            return Err(format!("'{commit}' is no commit ID"));
+        }
+        self.show_repository(path)?;
+        self.with_screens(ScreenId::Repositories, |screens, env| screens.repositories.open_commit(path, commit, env));
+        Ok(())
     }
 
     /// Returns the scopes in which keys are looked up, the most specific first.

@@ -4,6 +4,7 @@ use super::{App, Effect, mouse::pane_share};
 use crate::ui::{
     layer::Layer,
     list::ListView,
+    place::Place,
     saved_state::SavedState,
     screens::ScreenId,
     settings,
@@ -21,9 +22,9 @@ impl App {
                 list.sort_by(column, *reversed);
             }
         }
-        if let Ok(screen) = memory.screen.parse() {
-            self.start = self.start.or(Some(screen));
-        }
+        let place = memory.place.as_ref().and_then(Place::id);
+        self.start = self.start.or(place).or_else(|| memory.screen.parse().ok());
+        self.return_later(memory.daemon.clone(), memory.place.clone());
     }
 
     /// Returns the state to remember.
@@ -32,7 +33,10 @@ impl App {
             let (column, reversed) = list.sorted_by()?;
             Some((name.to_owned(), (column.to_owned(), reversed)))
         };
+        let (daemon, place) = self.place_to_save();
         SavedState {
+            daemon,
+            place,
             screen: self.current.name().to_lowercase(),
             sorts: self.screens.sorted_lists().into_iter().filter_map(sort).collect(),
             wide: self.world.wide,

@@ -10,6 +10,7 @@ use crate::ui::{
         menu::{Item, Pick},
     },
     net::{Reconnect, Request},
+    saved_state::SavedState,
     screens::{FormKind, Screens},
     transfers::Transfers,
     world::{Cmd, Link, Tone},
@@ -87,7 +88,7 @@ impl App {
     }
 
     /// Connects to another daemon or with other credentials. Drops everything that was loaded before, stops downloads
-    /// and forgets what could be undone.
+    /// and forgets what could be undone. With other credentials, the same place is shown again.
     pub(super) fn reconnect(&mut self, target: Reconnect) {
         let pending: Vec<_> = self.pending.drain().map(|(ticket, _)| ticket).collect();
         self.effects.extend(pending.into_iter().map(Effect::Cancel));
@@ -98,16 +99,23 @@ impl App {
         (self.quits_later, self.was_silent, self.refused) = (false, false, 0);
         self.world.transfers = Transfers::default();
         (self.world.link, self.world.status, self.world.token) = (Link::Connecting, None, None);
-        if target.selects_daemon() {
+        let is_other_daemon = target.selects_daemon();
+        if is_other_daemon {
             self.forget_daemon(&target);
         }
         self.effects.push(Effect::Reconnect(target));
         // Sort orders are preferences of the user, which are saved at the end.
-        let preferences = self.saved_state();
+        let (preferences, place) = (self.saved_state(), self.place());
         self.screens = Screens::default();
-        self.recall(&preferences);
+        self.recall(&SavedState { place: None, ..preferences });
         self.send(RequestOwner::App, Request::Status);
-        self.go(self.current);
+        if is_other_daemon {
+            self.forget_places();
+            self.go(self.current);
+            self.forget_jump();
+        } else {
+            self.return_to(place);
+        }
     }
 
     /// Drops the name, the limits, the messages and the typed commands of the previous daemon.

@@ -20,6 +20,17 @@ const PAUSE: Duration = Duration::from_millis(600);
 /// Keys that arrive sooner after a response opened a layer are dropped.
 const DEAF: Duration = Duration::from_millis(250);
 
+/// A question that a response has closed while its answer may be typed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum ClosedQuestion {
+    #[default]
+    None,
+    /// No key was dropped yet.
+    Closed,
+    /// A notice has reported that keys are dropped.
+    Reported,
+}
+
 /// State of text input.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Typing {
@@ -27,6 +38,8 @@ pub(super) struct Typing {
     last: Option<Duration>,
     /// Until when keys are dropped.
     drop_until: Option<Duration>,
+    /// Whether the dropped keys were meant for a question, and whether a notice has said so.
+    question: ClosedQuestion,
     /// Whether layers that open now are opened by a response, not by a key.
     pub(super) by_answer: bool,
 }
@@ -44,11 +57,20 @@ impl App {
     pub(super) fn drops(&mut self, key: Key) -> bool {
         let now = self.world.now;
         let is_late = self.typing.drop_until.is_some_and(|until| now < until);
-        if is_late && !is_steering(key) {
+        // Esc was meant for the question, too.
+        let is_meant = key == Key::Esc && self.typing.question != ClosedQuestion::None;
+        if is_late && (is_meant || !is_steering(key)) {
             self.typing.drop_until = Some(now + PAUSE);
+            if self.typing.question == ClosedQuestion::Closed {
+                self.typing.question = ClosedQuestion::Reported;
+                self.notify(
+                    Tone::Plain,
+                    "Ignored the keys for the question that has closed; pause, then type".to_owned(),
+                );
+            }
             return true;
         }
-        self.typing.drop_until = None;
+        (self.typing.drop_until, self.typing.question) = (None, ClosedQuestion::None);
         self.typing.last = (self.takes_text() && matches!(key, Key::Char(_))).then_some(now);
         false
     }
@@ -87,11 +109,19 @@ impl App {
         self.layers.pop().map(|open| open.layer)
     }
 
-    /// Closes a layer because of a response.
+    /// Closes a layer because of a response. Keys that follow were meant for it, until the user pauses.
     pub(super) fn close_by_answer(&mut self, at: usize) {
         let was_on_top = at + 1 == self.layers.len();
-        self.layers.remove(at);
-        if was_on_top && let Some(last) = self.typing.last.take() {
+        let closed = self.layers.remove(at).layer;
+        if !was_on_top {
+            return;
+        }
+        let last = self.typing.last.take();
+        if matches!(closed, Layer::Confirm(_)) {
+            // Its answer may be a single key that was not typed yet.
+            self.typing.drop_until = Some(self.world.now + PAUSE);
+            self.typing.question = ClosedQuestion::Closed;
+        } else if let Some(last) = last {
             self.typing.drop_until = Some(last + PAUSE);
         }
     }

@@ -45,9 +45,18 @@ pub(crate) enum Action {
     Leave,
     Suspend,
     Screen(ScreenId),
-    LastScreen,
+    /// Goes back in the history of places.
+    PreviousPlace,
+    /// Goes forward in the history of places.
+    NextPlace,
     /// Shows a menu of the objects that belong to the object under the cursor.
     Related,
+    /// Goes from the object under the cursor to the nearest object of a kind.
+    GoToHook,
+    GoToRepository,
+    GoToRun,
+    GoToArtifacts,
+    GoToPush,
     New,
     NewBranch,
     NewTag,
@@ -156,6 +165,8 @@ pub(crate) enum Object {
     ListedRepository,
     DeletedRepository,
     DeletedArtifact,
+    /// A push or another event, or a problem of the dashboard.
+    Event,
     /// A context of the configuration file.
     Context,
 }
@@ -177,7 +188,8 @@ impl Object {
             | Self::AuditEntry
             | Self::LogRecord
             | Self::CacheEntry
-            | Self::DeletedArtifact => "ID",
+            | Self::DeletedArtifact
+            | Self::Event => "ID",
             Self::DeletedRepository => "OWNER/NAME|ID",
             Self::Delivery => "DELIVERY",
             Self::User | Self::Member | Self::Context => "NAME",
@@ -204,6 +216,7 @@ impl Object {
             Self::Member => "member",
             Self::DeletedRepository => "deleted repository",
             Self::DeletedArtifact => "deleted artifact",
+            Self::Event => "event",
             Self::Context => "context",
         }
     }

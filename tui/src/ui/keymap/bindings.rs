@@ -286,6 +286,11 @@ const SCREENS: &[Binding] = &[
         .also("cancel unmark"),
     bind(S::Everywhere, &[C('f')], A::Related, "Go to a related object", "")
         .also("follow jump hook repository run artifact deliveries audit"),
+    bind(S::Everywhere, &[C('H')], A::GoToHook, "Go to the hook of this object", "").also("related webhook"),
+    bind(S::Everywhere, &[C('C')], A::GoToRepository, "Go to the repository of this object", "").also("related code"),
+    bind(S::Everywhere, &[C('B')], A::GoToRun, "Go to the run of this object", "").also("related build workflow job"),
+    bind(S::Everywhere, &[C('Z')], A::GoToArtifacts, "Go to the artifacts of this object", "").also("related zip"),
+    bind(S::Everywhere, &[C('Y')], A::GoToPush, "Go to the push that caused this", "").also("related why commit diff"),
     bind(S::Everywhere, &[C('x')], A::Menu, "All actions", "").also("menu"),
     bind(S::Everywhere, &[C(':')], A::Palette, "Enter a command", "command").also("palette"),
     bind(S::Everywhere, &[C('r')], A::Refresh, "Refresh", "").words("refresh").also("reload update retry"),
@@ -317,7 +322,8 @@ const SCREENS: &[Binding] = &[
     bind(S::Everywhere, &[C('0')], A::Screen(ScreenId::Logs), "Log of the daemon", "")
         .words("logs")
         .also("journal tail errors"),
-    bind(S::Everywhere, &[C('-')], A::LastScreen, "Last screen", "").also("previous back"),
+    bind(S::Everywhere, &[C('-')], A::PreviousPlace, "Back in the history", "").also("previous last place screen"),
+    bind(S::Everywhere, &[C('_')], A::NextPlace, "Forward in the history", "").also("next later place screen"),
     bind(S::Everywhere, &[Ctrl('l')], A::Repaint, "Redraw the screen", "").words("redraw").also("repaint clear"),
     bind(S::Everywhere, &[], A::Redetect, "Detect the terminal again", "").words("redetect").also("tmux"),
     bind(S::Everywhere, &[Ctrl('z')], A::Suspend, "Suspend", ""),

@@ -55,6 +55,8 @@ pub(crate) static TYPED_COMMANDS: &[TypedCommand] = &[
     typed("artifact list --repo", "OWNER/NAME", "Show runs and artifacts of a repository").of(O::Repository),
     typed("release list", "OWNER/NAME", "Show releases of a repository").of(O::Repository),
     typed("repo protect list", "OWNER/NAME", "Show rules of a repository").also("protection").of(O::Repository),
+    typed("commits", "OWNER/NAME", "Show commits of a repository").also("pushes history log").of(O::Repository),
+    typed("commit", "OWNER/NAME SHA", "Show a commit with its diff").also("push open go").of(O::Repository),
     typed("collaborators", "OWNER/NAME", "Show collaborators of a repository").also("access").of(O::Repository),
     typed("repo deploy-key list", "OWNER/NAME", "Show deploy keys of a repository").also("ssh").of(O::Repository),
     typed("mirror list", "OWNER/NAME", "Show mirrors of a repository").also("push pull sync").of(O::Repository),

@@ -38,6 +38,7 @@ fn earlier_name(action: Action) -> Option<&'static str> {
     match action {
         Action::NewBranch => Some("new"),
         Action::DeleteBranch => Some("delete"),
+        Action::PreviousPlace => Some("last_screen"),
         _ => None,
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod feed;
 pub(crate) mod filter;
 mod marks;
 mod pending_rows;
+mod place;
 mod row;
 mod texts;
 mod units;
@@ -22,7 +23,6 @@ use std::{
 
 use ratatui::layout::{Position, Rect};
 
-use self::texts::Texts;
 pub(crate) use self::{
     draw::{TableOptions, column_at, draw},
     feed::Feed,
@@ -32,6 +32,7 @@ pub(crate) use self::{
     units::FilterColumn,
     view::ListView,
 };
+use self::{place::SoughtRow, texts::Texts};
 use super::keymap::Action;
 
 /// A list of rows with a cursor, marks, a filter and a sort order.
@@ -43,6 +44,8 @@ pub(crate) struct List<T: Row> {
     cursor: Option<T::Id>,
     /// The row that the cursor moves to as soon as it is loaded.
     pending_cursor: Option<T::Id>,
+    /// The row of a place to which the list returns.
+    sought: Option<SoughtRow>,
     /// Index of the cursor among the shown rows.
     at: usize,
     marks: HashSet<T::Id>,
@@ -73,6 +76,7 @@ impl<T: Row> Default for List<T> {
             shown: Vec::new(),
             cursor: None,
             pending_cursor: None,
+            sought: None,
             at: 0,
             marks: HashSet::new(),
             marks_before: None,
@@ -149,6 +153,7 @@ impl<T: Row> List<T> {
             (newer.get(&row.id()) == Some(&at)).then_some(row)
         }));
         changed |= self.rows.len() > old;
+        self.seek(old);
         if changed {
             self.texts = None;
         }
@@ -175,6 +180,7 @@ impl<T: Row> List<T> {
         let order: Vec<T::Id> = if hold { self.shown().map(Row::id).collect() } else { Vec::new() };
         let old = std::mem::replace(&mut self.rows, rows);
         self.texts = None;
+        self.seek(0);
         // The map of a long list takes longer than a frame.
         if hold || !self.marks.is_empty() {
             let indexes: HashMap<T::Id, usize> = self.rows.iter().map(Row::id).zip(0..).collect();
@@ -201,6 +207,7 @@ impl<T: Row> List<T> {
         self.texts = None;
         let known: HashSet<T::Id> = self.rows.iter().map(Row::id).collect();
         self.rows.extend(more.into_iter().filter(|row| !known.contains(&row.id())));
+        self.seek(keep.min(self.rows.len()));
         let ids: HashSet<T::Id> = self.rows.iter().map(Row::id).collect();
         self.marks.retain(|id| ids.contains(id));
         self.arrange();
@@ -213,6 +220,7 @@ impl<T: Row> List<T> {
             texts.extend(&rows);
         }
         self.rows.extend(rows);
+        self.seek(from);
         let mut new = self.matching(from..self.rows.len());
         new.sort_by(|a, b| self.order(*a, *b));
         // Pages mostly arrive in order; sorting all rows for each of two thousand pages would take seconds.
@@ -307,6 +315,9 @@ impl<T: Row> List<T> {
         }
         let found = pending.or_else(|| self.cursor.as_ref().and_then(index));
         self.put_cursor(found);
+        if pending.is_some() {
+            self.scroll_to_sought();
+        }
     }
 
     /// Puts the cursor on a shown row, or on the neighbor of its row if that is not shown.
@@ -318,7 +329,7 @@ impl<T: Row> List<T> {
     }
 
     fn go(&mut self, to: usize) {
-        self.pending_cursor = None;
+        (self.pending_cursor, self.sought) = (None, None);
         self.at = to.min(self.shown.len().saturating_sub(1));
         self.cursor = self.current().map(Row::id);
     }

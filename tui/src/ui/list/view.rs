@@ -11,6 +11,7 @@ use super::{BadFilter, CellText, Column, Feed, Filter, Row, feed::Load, pending_
 use crate::ui::{
     keymap::Action,
     net::{Problem, Request},
+    place::ListPlace,
     times::Clock,
     world::{Cmd, Env, World},
 };
@@ -94,6 +95,13 @@ pub(crate) trait ListView: Debug {
     /// Sorts by the column with this title.
     fn sort_by(&mut self, title: &str, reversed: bool);
 
+    /// Returns the place in the list.
+    fn place(&self) -> ListPlace;
+    /// Returns to a place, now or as soon as its row is loaded.
+    fn restore(&mut self, place: &ListPlace);
+    /// Returns whether the row of a place is loaded, shown or not.
+    fn has_row(&self, key: &str) -> bool;
+
     /// Returns the left half of the status line.
     fn status_text(&self) -> String;
     /// Formats the number of new rows above the window.
@@ -123,6 +131,11 @@ pub(crate) trait ListView: Debug {
     /// Returns whether only an error is shown.
     fn is_failed(&self) -> bool {
         self.problem().is_some() && self.loaded_count() == 0
+    }
+
+    /// Returns whether the rows are complete and no request for them is pending.
+    fn is_settled(&self) -> bool {
+        matches!(self.load(), Load::Done(_))
     }
 
     /// Returns the title of the sort column and whether it is reversed.
@@ -252,6 +265,18 @@ impl<T: Row> ListView for Feed<T> {
 
     fn sort_by(&mut self, title: &str, reversed: bool) {
         self.list.sort_by(title, reversed);
+    }
+
+    fn place(&self) -> ListPlace {
+        self.list.place()
+    }
+
+    fn restore(&mut self, place: &ListPlace) {
+        self.list.restore(place);
+    }
+
+    fn has_row(&self, key: &str) -> bool {
+        self.list.has_row(key)
     }
 
     fn status_text(&self) -> String {

@@ -60,15 +60,14 @@ impl RepositoryCounts {
 /// Counts the objects of a repository. Fails only if its branches cannot be listed.
 pub(super) async fn count(client: &Client, path: &RepositoryPath) -> Result<RepositoryCounts, ClientError> {
     let owner = HookOwner::Repository(path.clone());
-    let (branches, tags, hooks, system_hooks, artifacts, commits) = tokio::join!(
-        branches(client, path),
+    let (content, tags, hooks, system_hooks, artifacts) = tokio::join!(
+        content(client, path),
         client.tags(path).count(),
         client.hooks(&owner, "all").count(),
         system_hooks(client),
         client.artifacts(path, None, None).count(),
-        last_commits(client, path),
     );
-    let (branches, newest) = branches?;
+    let (branches, newest, commits) = content?;
     Ok(RepositoryCounts {
         branches,
         tags: tags.ok().flatten(),
@@ -76,9 +75,20 @@ pub(super) async fn count(client: &Client, path: &RepositoryPath) -> Result<Repo
         system_hooks: system_hooks.ok(),
         artifacts: artifacts.ok().flatten(),
         newest,
-        // A repository without commits has no list of them.
-        commits: commits.unwrap_or_default(),
+        commits,
     })
+}
+
+/// Counts the branches, and returns the newest ones and the last commits.
+async fn content(
+    client: &Client,
+    path: &RepositoryPath,
+) -> Result<(Option<i64>, Vec<Branch>, Vec<CommitSummary>), ClientError> {
+    let (count, newest) = branches(client, path).await?;
+    // The daemon refuses to list the commits of an empty repository, and logs that as a failed request.
+    let is_empty = newest.is_empty() && count.is_none_or(|count| count == 0);
+    let commits = if is_empty { Vec::new() } else { last_commits(client, path).await.unwrap_or_default() };
+    Ok((count, newest, commits))
 }
 
 async fn branches(client: &Client, path: &RepositoryPath) -> Result<(Option<i64>, Vec<Branch>), ClientError> {

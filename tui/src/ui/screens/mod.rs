@@ -16,6 +16,7 @@ mod hooks;
 mod logs;
 mod organizations;
 mod panes;
+mod places;
 mod related;
 mod repositories;
 mod runs;
@@ -25,7 +26,7 @@ mod text_scroll;
 mod third_pane;
 mod users;
 
-use std::{fmt::Debug, time::Duration};
+use std::time::Duration;
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -36,7 +37,8 @@ pub(crate) use self::{
     hooks::form::generated_secret,
     logs::LogLevel,
     organizations::{OrganizationTab, questions as organization_questions},
-    related::Related,
+    places::Placed,
+    related::{Related, Relation},
     repositories::RepositoryTab,
     runs::RunTab,
     set::Screens,
@@ -162,7 +164,7 @@ impl ScreenId {
     /// daemon.
     pub(crate) fn listing(object: Object) -> Self {
         match object {
-            Object::Context => Self::Dashboard,
+            Object::Context | Object::Event => Self::Dashboard,
             Object::Repository | Object::Branch => Self::Repositories,
             Object::Hook => Self::Hooks,
             Object::Delivery => Self::Deliveries,
@@ -252,7 +254,7 @@ pub(crate) struct Selection {
 /// State and behavior of a screen.
 ///
 /// Most methods have a default that uses the focused list.
-pub(crate) trait Screen: Debug {
+pub(crate) trait Screen: Placed {
     fn id(&self) -> ScreenId;
 
     /// Returns the key scopes, the most specific first.

@@ -200,6 +200,7 @@ impl Screens {
             Object::Branch
             | Object::Key
             | Object::Context
+            | Object::Event
             | Object::LogRecord
             | Object::Member
             | Object::ListedRepository => Box::new(std::iter::empty()),

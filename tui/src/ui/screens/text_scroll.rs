@@ -39,6 +39,16 @@ impl TextScroll {
         self.top = 0;
     }
 
+    /// Returns the first line to show.
+    pub(super) fn first_line(&self) -> usize {
+        self.top
+    }
+
+    /// Shows the text from a line on, or its end if it is shorter.
+    pub(super) fn scroll_to(&mut self, top: usize) {
+        self.top = top;
+    }
+
     /// Returns the width for which lines are formatted: that of the last drawing.
     pub(super) fn cells(&self) -> u16 {
         self.room.get().0.max(WIDTH_MIN)

@@ -14,6 +14,7 @@ mod management;
 mod operator_tasks;
 mod organizations;
 mod pager;
+mod places;
 mod rendering;
 mod sections;
 mod slow_link;

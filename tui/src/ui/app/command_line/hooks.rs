@@ -38,7 +38,7 @@ impl App {
                     self.show_hooks(path, Some(id));
                 } else {
                     self.go(ScreenId::Hooks);
-                    self.screens.hooks.show(id);
+                    self.with_screens(ScreenId::Hooks, |screens, env| screens.hooks.show(id, env));
                 }
                 Ok(())
             }

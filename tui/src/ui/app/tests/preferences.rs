@@ -139,7 +139,7 @@ fn the_palette_sets_the_theme_by_name() {
 }
 
 #[test]
-fn the_saved_state_restores_screen_sort_and_columns_but_no_filter() {
+fn the_saved_state_restores_screen_sort_columns_and_filter() {
     let mut screen = TestScreen::loaded(80, 24);
     open_hooks(&mut screen);
     screen.keys("s");
@@ -147,12 +147,14 @@ fn the_saved_state_restores_screen_sort_and_columns_but_no_filter() {
     screen.keys("\nSW/push\n");
     let memory = screen.app.saved_state();
     assert_eq!(memory.screen, "hooks");
-    assert!(!serde_json::to_string(&memory).unwrap().contains("push"));
+    assert_eq!(memory.place.as_ref().map(|place| place.shown.list.filter.as_str()), Some("push"));
     let mut again = TestScreen::with(Settings { look: rich(), ..Settings::default() }, 80, 24);
     again.app.recall(&memory);
     let effects = again.app.begin();
     again.effects.extend(effects);
+    again.send(Msg::Endpoint(0, memory.daemon.clone(), None));
     again.answer(|request| matches!(request, Request::Hooks(_)), Ok(hooks()));
+    assert_eq!(again.app.screen().filter_text(), "push");
     assert_eq!((again.app.current, again.app.world.wide), (ScreenId::Hooks, true));
     assert_eq!(again.app.saved_state().sorts["hooks"], memory.sorts["hooks"]);
     let chosen = Settings { start: Some(ScreenId::Artifacts), ..Settings::default() };

@@ -157,3 +157,28 @@ fn a_change_that_waits_for_a_copy_keeps_its_repository() {
     assert_eq!(expected(&screen), [("data/lake".to_owned(), id)]);
     assert!(asks_to_delete(&mut screen));
 }
+
+#[test]
+fn keys_for_a_question_that_a_response_closed_do_not_act_on_the_list_behind_it() {
+    let mut screen = TestScreen::loaded(120, 40);
+    open_hooks(&mut screen);
+    screen.keys("jD");
+    assert_eq!(screen.app.layers.len(), 1, "{}", screen.text());
+    screen.advance(Duration::from_secs(6));
+    let Answer::Hooks(mut left) = hooks() else { unreachable!() };
+    left.items.retain(|hook| hook.id != 12);
+    screen.answer(|request| matches!(request, Request::Hooks(_)), Ok(Answer::Hooks(left)));
+    assert!(screen.app.layers.is_empty(), "{}", screen.text());
+    screen.take_requests();
+    // The answer to the question would turn the next hook off, open its deliveries, or clear what is marked.
+    screen.keys("t\n\x1b2");
+    assert_eq!(screen.app.current, ScreenId::Hooks, "{}", screen.text());
+    assert!(!screen.take_requests().iter().any(Request::changes), "{}", screen.text());
+    assert!(screen.text().contains("Ignored the keys for the question that has closed"), "{}", screen.text());
+    screen.advance(Duration::from_millis(500));
+    screen.keys("2");
+    assert_eq!(screen.app.current, ScreenId::Hooks, "the user has not paused");
+    screen.advance(Duration::from_millis(600));
+    screen.keys("2");
+    assert_eq!(screen.app.current, ScreenId::Repositories);
+}

@@ -5,6 +5,7 @@ mod answers;
 mod folds;
 pub(super) mod form;
 mod pane;
+mod place;
 pub(super) mod rows;
 mod totals;
 pub(super) mod tree;
@@ -221,9 +222,12 @@ impl Screen for Artifacts {
     fn related(&self) -> Vec<Related> {
         let Some(node) = self.rows.list.current() else { return Vec::new() };
         let run = node.run();
-        let mut all = vec![Related::repository(&run.repo)];
-        all.extend(Related::runs_of(run.sha()));
-        all.extend(node.artifact().map(|_| Related::run(run.id)));
+        let mut all = Related::of_commit(&run.repo, run.sha());
+        all.push(Related::run(run.id));
+        all.push(match node.artifact() {
+            Some(artifact) => Related::audit_of("artifact", &artifact.id.to_string()),
+            None => Related::audit_of("run", &run.id.to_string()),
+        });
         all
     }
 

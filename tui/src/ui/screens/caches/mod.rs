@@ -10,7 +10,7 @@ use std::time::Duration;
 use farrier_common::api::CacheUsage;
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Screen, ScreenId, Selection, panes};
+use super::{Related, Screen, ScreenId, Selection, panes};
 use crate::{
     output::human_bytes,
     ui::{
@@ -152,6 +152,18 @@ impl Screen for Caches {
 
     fn subject(&self) -> Option<String> {
         self.rows.list.subject(|entry| entry.key().to_owned(), "cache entries")
+    }
+
+    fn related(&self) -> Vec<Related> {
+        let Some(entry) = self.rows.list.current() else { return Vec::new() };
+        let path = entry.repository();
+        vec![
+            Related::repository(path),
+            Related::runs_in(path),
+            Related::artifacts_of(path),
+            Related::pushes_to(path),
+            Related::audit_of("cache", &entry.id.to_string()),
+        ]
     }
 
     fn selection(&self) -> Option<Selection> {

@@ -20,7 +20,7 @@ use crate::ui::{
 };
 
 /// The row under the cursor.
-enum CursorRow {
+pub(super) enum CursorRow {
     Problem(HealthProblem),
     Activity(Activity),
     Nothing,
@@ -35,7 +35,7 @@ fn owner(hook: &HookSummary) -> HookOwner {
 }
 
 impl Dashboard {
-    fn cursor_row(&self) -> CursorRow {
+    pub(super) fn cursor_row(&self) -> CursorRow {
         let mut problems = self.problems();
         if self.at < problems.len() {
             return CursorRow::Problem(problems.swap_remove(self.at));
@@ -103,7 +103,7 @@ impl Dashboard {
     }
 
     /// Shows the charts of another period.
-    pub(super) fn show_span(&mut self, span: SeriesSpan, env: &mut Env) {
+    pub(in crate::ui::screens) fn show_span(&mut self, span: SeriesSpan, env: &mut Env) {
         env.push(Cmd::Cancel(Request::Series(self.span)));
         self.span = span;
         env.send(Request::Series(span));

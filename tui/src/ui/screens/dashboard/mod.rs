@@ -10,6 +10,7 @@ mod parts;
 mod problems;
 mod pushes;
 mod quotas;
+mod related;
 mod rows;
 mod trend;
 
@@ -30,7 +31,7 @@ use self::{
     problems::HealthProblem,
     pushes::PushSizes,
 };
-use super::{Screen, ScreenId, hooks::rows as hook_rows, repositories::task_lines};
+use super::{Related, Screen, ScreenId, Selection, hooks::rows as hook_rows, repositories::task_lines};
 use crate::ui::{
     hook::HookSummary,
     keymap::{Action, Scope},
@@ -308,6 +309,14 @@ impl Screen for Dashboard {
             _ => {}
         }
         self.keep_row();
+    }
+
+    fn selection(&self) -> Option<Selection> {
+        self.selected()
+    }
+
+    fn related(&self) -> Vec<Related> {
+        self.related_objects()
     }
 
     fn problem(&self) -> Option<&Problem> {

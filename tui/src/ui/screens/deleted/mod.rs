@@ -13,7 +13,7 @@ use std::time::Duration;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use self::answers::{is_about, named};
-use super::{Screen, ScreenId, Selection, panes};
+use super::{Related, Screen, ScreenId, Selection, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
     layer::Layer,
@@ -50,6 +50,8 @@ pub(crate) trait Restorable: Row<Id = i64> {
     /// Returns the rows of an answer to that request.
     fn page(answer: &Answer) -> Option<&Page<Self>>;
     fn name(&self) -> String;
+    /// Returns the objects that belong to it.
+    fn related(&self) -> Vec<Related>;
     /// Lines for the pane below the list.
     fn facts(&self, clock: &Clock) -> Vec<(Role, String)>;
     /// Returns why it cannot be restored now.
@@ -146,6 +148,10 @@ impl<T: Restorable> Screen for Deleted<T> {
 
     fn subject(&self) -> Option<String> {
         self.rows.list.subject(Restorable::name, T::WHAT)
+    }
+
+    fn related(&self) -> Vec<Related> {
+        self.rows.list.current().map(Restorable::related).unwrap_or_default()
     }
 
     fn selection(&self) -> Option<Selection> {

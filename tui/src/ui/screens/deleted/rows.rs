@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use farrier_common::api::RestoreRepository;
 
 use super::{Restorable, actions::restore_question, form as restore_form};
-use crate::ui::screens::ScreenId;
+use crate::ui::screens::{Related, ScreenId};
 use crate::{
     output::human_bytes,
     ui::{
@@ -213,6 +213,12 @@ fn lifetime(deleted: i64, deleted_by: &str, restorable_until: i64, clock: &Clock
     format!("Deleted {then}{by}, can be restored until {until}.")
 }
 
+/// Returns the user who deleted an object; `None` for the daemon and for local agents.
+fn user(deleted_by: &str) -> Option<Related> {
+    let is_name = !deleted_by.is_empty() && !deleted_by.contains(|c: char| c.is_whitespace() || c == '(');
+    is_name.then(|| Related::user(deleted_by))
+}
+
 impl Restorable for DeletedRepositorySummary {
     const SCREEN: ScreenId = ScreenId::DeletedRepositories;
     const LIVE: ScreenId = ScreenId::Repositories;
@@ -220,6 +226,12 @@ impl Restorable for DeletedRepositorySummary {
     const OBJECT: Object = Object::DeletedRepository;
     const NOUN: &str = "repository";
     const WHAT: &str = "deleted repositories";
+
+    fn related(&self) -> Vec<Related> {
+        let owner = self.full_name().split('/').next().unwrap_or_default();
+        let all = [Related::audit_of("repository", &self.id.to_string()), Related::repositories_of(owner)];
+        user(self.deleted_by()).into_iter().chain(all).collect()
+    }
 
     fn list() -> Request {
         Request::DeletedRepositories
@@ -271,6 +283,15 @@ impl Restorable for DeletedArtifactSummary {
     const OBJECT: Object = Object::DeletedArtifact;
     const NOUN: &str = "artifact";
     const WHAT: &str = "deleted artifacts";
+
+    fn related(&self) -> Vec<Related> {
+        let repository = (!self.repository_deleted).then(|| {
+            let path = self.repository();
+            [Related::repository(path), Related::artifacts_of(path), Related::runs_in(path), Related::pushes_to(path)]
+        });
+        let all = repository.into_iter().flatten().chain(user(self.deleted_by()));
+        all.chain([Related::audit_of("artifact", &self.id.to_string())]).collect()
+    }
 
     fn list() -> Request {
         Request::DeletedArtifacts

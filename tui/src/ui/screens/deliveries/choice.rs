@@ -68,7 +68,7 @@ impl Deliveries {
         self.state = 0;
         self.event.clear();
         self.choose(Some(hook), env);
-        self.rows.list.select(DeliveryId::of(delivery));
+        self.rows.list.show(DeliveryId::of(delivery));
         self.reading = true;
     }
 }

@@ -11,9 +11,10 @@ use crate::ui::screens::{
 use crate::{
     output::clean_line,
     ui::{
-        delivery::DeliverySummary,
+        delivery::{DeliveryId, DeliverySummary},
         keymap::Action,
         net::Request,
+        place::ScreenPlace,
         times::Clock,
         view::{Role, fit_left, rule, text, width, wrapped},
         words,
@@ -39,6 +40,8 @@ pub(crate) struct Inspector {
     no_wrap: bool,
     as_hex: bool,
     scroll: TextScroll,
+    /// The row of a place, and the first line of its text, until the delivery is loaded.
+    returning_to: Option<(String, usize)>,
 }
 
 impl Inspector {
@@ -47,8 +50,28 @@ impl Inspector {
         let same = self.detail.as_ref().is_some_and(|old| old.delivery.guid == detail.delivery.guid);
         if !same {
             self.scroll.restart();
+            let row = format!("{:?}", DeliveryId::of(&detail.delivery.guid));
+            if let Some((_, top)) = self.returning_to.take().filter(|(of, _)| *of == row) {
+                self.scroll.scroll_to(top);
+            }
         }
         self.detail = Some(detail);
+    }
+
+    /// Adds the shown tab and line to a place.
+    pub(super) fn place(&self, place: ScreenPlace) -> ScreenPlace {
+        let flag = |is_set: bool| if is_set { "yes" } else { "" };
+        let part = if self.part == 0 { String::new() } else { self.part.to_string() };
+        let place = ScreenPlace { top: self.scroll.first_line(), ..place };
+        place.limited("part", part).limited("unwrapped", flag(self.no_wrap)).limited("bytes", flag(self.as_hex))
+    }
+
+    /// Returns to the tab and the line of a place, now or as soon as the delivery is loaded.
+    pub(super) fn restore(&mut self, place: &ScreenPlace) {
+        self.part = place.limit("part").parse().unwrap_or(0_usize).min(PARTS.len() - 1);
+        (self.no_wrap, self.as_hex) = (!place.limit("unwrapped").is_empty(), !place.limit("bytes").is_empty());
+        self.scroll.scroll_to(place.top);
+        self.returning_to = place.list.row.clone().map(|row| (row, place.top));
     }
 
     /// Returns whether it shows the delivery with this GUID.

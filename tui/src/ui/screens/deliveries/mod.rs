@@ -5,6 +5,8 @@ mod answers;
 mod changes;
 mod choice;
 mod inspector;
+mod place;
+mod related;
 pub(super) mod replay;
 pub(super) mod rows;
 pub(super) mod signature;
@@ -310,10 +312,7 @@ impl Screen for Deliveries {
     }
 
     fn related(&self) -> Vec<Related> {
-        let Some(delivery) = self.rows.list.current() else { return Vec::new() };
-        let repository = delivery.repository().map(Related::repository);
-        let hook = [Related::hook(delivery.hook), Related::deliveries_of(delivery.hook)];
-        hook.into_iter().chain(repository).collect()
+        self.related_objects()
     }
 
     fn selection(&self) -> Option<Selection> {

@@ -3,6 +3,7 @@
 //! The screen shares the digit and the tab of the deliveries. The daemon computes the groups.
 
 mod chart;
+mod place;
 mod rows;
 
 use std::time::Duration;

@@ -4,6 +4,7 @@ pub(super) mod actions;
 mod answers;
 pub(super) mod form;
 mod pane;
+mod place;
 pub(super) mod rows;
 
 use std::time::Duration;
@@ -89,8 +90,11 @@ impl Hooks {
     }
 
     /// Puts the cursor on a hook, now or as soon as it is loaded.
-    pub(crate) fn show(&mut self, id: i64) {
-        self.feed.list.select(id);
+    pub(crate) fn show(&mut self, id: i64, env: &mut Env) {
+        if self.others.iter().any(|hook| hook.id == id) {
+            self.show_kind(0, env);
+        }
+        self.feed.list.show(id);
     }
 
     pub(super) fn here(&self) -> Option<&HookSummary> {
@@ -310,7 +314,11 @@ impl Screen for Hooks {
     fn related(&self) -> Vec<Related> {
         let Some(hook) = self.here() else { return Vec::new() };
         let mut all = vec![Related::deliveries_of(hook.id)];
-        all.extend(hook.repository().map(Related::repository));
+        all.extend(
+            hook.repository()
+                .into_iter()
+                .flat_map(|path| [Related::repository(path), Related::runs_in(path), Related::pushes_to(path)]),
+        );
         all.push(Related::audit_of("hook", &hook.id.to_string()));
         all
     }

@@ -2,6 +2,7 @@
 //!
 //! The daemon filters by level; the filter line searches the loaded records, and the status line says so.
 
+mod place;
 mod rows;
 
 use std::time::Duration;

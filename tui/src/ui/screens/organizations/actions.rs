@@ -203,9 +203,11 @@ impl Organizations {
 
     /// Returns the objects that belong to the row under the cursor.
     pub(super) fn related_objects(&self) -> Vec<Related> {
-        let of_org = |org: &OrganizationSummary| Related::audit_of("organization", &org.id.to_string());
+        let of_org = |org: &OrganizationSummary| {
+            vec![Related::repositories_of(org.name()), Related::audit_of("organization", &org.id.to_string())]
+        };
         if !self.in_pane {
-            return self.rows.list.current().map(of_org).into_iter().collect();
+            return self.rows.list.current().map(of_org).unwrap_or_default();
         }
         let of_team = |team: &Team| Related::audit_of("team", &team.id.to_string());
         let of_user = |member: &OrganizationMember| Related::user(&member.login);

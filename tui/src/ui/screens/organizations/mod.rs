@@ -9,6 +9,7 @@ pub(super) mod form;
 mod member_rows;
 pub(super) mod organization_form;
 mod pane;
+mod place;
 pub(crate) mod questions;
 mod rows;
 mod tab;

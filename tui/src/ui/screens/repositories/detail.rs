@@ -22,6 +22,7 @@ use crate::ui::{
     keymap::Action,
     list::{self, Feed, List, ListView, Row, TableOptions, feed::Load},
     net::{Answer, Page, Problem, Request},
+    place::ScreenPlace,
     repo::RepositorySummary,
     times::Clock,
     world::{Cmd, Env, World},
@@ -40,6 +41,8 @@ pub(crate) struct Detail {
     artifacts: Feed<ArtifactRow>,
     pub(super) management: RepositoryManagement,
     pub(super) counts: Counts,
+    /// The place to which the detail pane returns when its repository is shown.
+    pub(super) returning_to: Option<ScreenPlace>,
 }
 
 impl Default for Detail {
@@ -55,6 +58,7 @@ impl Default for Detail {
             artifacts: Feed::new(List::sorted(3)),
             management: RepositoryManagement::default(),
             counts: Counts::default(),
+            returning_to: None,
         }
     }
 }
@@ -105,6 +109,7 @@ impl Detail {
             self.forget(env);
             (self.of, self.id) = (Some(path.clone()), repo.id);
         }
+        self.return_to_place(&path, env);
         repo.default_branch().clone_into(&mut self.default_branch);
         self.content.note_update(repo.updated);
         let tab = self.tab;
@@ -200,12 +205,17 @@ impl Detail {
 
     /// Shows the next tab, the previous one, or the one with an index.
     pub(super) fn turn(&mut self, action: Action, env: &mut Env) {
-        self.management.stop_opening(env);
-        self.tab = match action {
+        let tab = match action {
             Action::Part(at) => RepositoryTab::ALL.get(at).copied().unwrap_or(self.tab),
             Action::NextPart => self.tab.step(1),
             _ => self.tab.step(RepositoryTab::ALL.len() - 1),
         };
+        self.show_tab(tab, env);
+    }
+
+    pub(super) fn show_tab(&mut self, tab: RepositoryTab, env: &mut Env) {
+        self.management.stop_opening(env);
+        (self.tab, self.returning_to) = (tab, None);
     }
 
     /// Opens the row under the cursor: here, or on its own screen. A branch or tag shows its files.

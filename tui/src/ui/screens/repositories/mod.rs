@@ -13,6 +13,7 @@ mod detail;
 pub(super) mod form;
 pub(super) mod management;
 mod pane;
+mod place;
 mod questions;
 pub(super) mod rows;
 mod tab;
@@ -92,7 +93,7 @@ impl Repositories {
     /// Puts the cursor on a repository, now or as soon as it is loaded.
     pub(crate) fn show(&mut self, id: i64) {
         self.in_detail = false;
-        self.repos.list.select(id);
+        self.repos.list.show(id);
     }
 
     pub(super) fn here(&self) -> Option<(&RepositorySummary, RepositoryPath)> {
@@ -340,10 +341,8 @@ impl Screen for Repositories {
 
     fn related(&self) -> Vec<Related> {
         let Some((_, path)) = self.here() else { return Vec::new() };
-        let path = path.to_string();
         let commit = self.detail.current_commit().filter(|_| self.in_detail && self.shows_current());
-        let runs = commit.and_then(Related::runs_of);
-        runs.into_iter().chain([Related::artifacts_of(&path), Related::hooks_of(&path)]).collect()
+        place::related_objects(&path, self.repos.list.current().map_or(0, |repo| repo.id), commit)
     }
 
     fn selection(&self) -> Option<Selection> {

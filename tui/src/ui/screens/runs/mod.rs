@@ -6,6 +6,7 @@
 mod actions;
 mod answers;
 mod part_rows;
+mod place;
 mod rows;
 mod search;
 
@@ -152,7 +153,7 @@ impl Runs {
     pub(crate) fn show(&mut self, id: i64, env: &mut Env) {
         self.choose(None, RunTab::All, env);
         self.focus_parts(false, env);
-        self.rows.list.select(id);
+        self.rows.list.show(id);
         self.wanted = Some(id);
     }
 
@@ -330,10 +331,12 @@ impl Screen for Runs {
 
     fn related(&self) -> Vec<Related> {
         let Some(run) = self.rows.list.current() else { return Vec::new() };
-        let mut all = vec![Related::repository(run.repository()), Related::artifacts_of_run(run.id)];
-        all.extend(Related::runs_of(run.sha()));
-        all.push(Related::audit_of("run", &run.id.to_string()));
-        all
+        let mut all = Related::of_commit(run.repository(), run.sha());
+        if let Some(RunPart::Artifact(artifact)) = self.current_part().filter(|_| self.in_parts) {
+            all.extend([Related::artifact(artifact.id), Related::audit_of("artifact", &artifact.id.to_string())]);
+        }
+        all.extend([Related::artifacts_of_run(run.id), Related::audit_of("run", &run.id.to_string())]);
+        Related::unique(all)
     }
 
     fn selection(&self) -> Option<Selection> {

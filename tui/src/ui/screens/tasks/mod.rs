@@ -47,7 +47,7 @@ impl Default for Tasks {
 impl Tasks {
     /// Puts the cursor on a task, now or as soon as it is loaded.
     pub(crate) fn show(&mut self, id: i64) {
-        self.rows.list.select(id);
+        self.rows.list.show(id);
         self.wanted = Some(id);
     }
 
@@ -130,7 +130,14 @@ impl Screen for Tasks {
         if task.repository.is_empty() {
             return vec![Related::audit_of("task", &task.id.to_string())];
         }
-        vec![Related::repository(&task.repository), Related::audit_of("repository", &task.repository_id.to_string())]
+        let path = &task.repository;
+        vec![
+            Related::repository(path),
+            Related::pushes_to(path),
+            Related::hooks_of(path),
+            Related::runs_in(path),
+            Related::audit_of("repository", &task.repository_id.to_string()),
+        ]
     }
 
     fn selection(&self) -> Option<Selection> {

@@ -5,6 +5,7 @@ mod answers;
 pub(super) mod form;
 mod key_actions;
 mod key_rows;
+mod place;
 mod rows;
 pub(super) mod token_form;
 mod third_pane;
@@ -69,7 +70,7 @@ impl Users {
     /// Puts the cursor on a user, now or as soon as it is loaded.
     pub(crate) fn show(&mut self, login: String) {
         self.in_part = false;
-        self.rows.list.select(login);
+        self.rows.list.show(login);
     }
 
     fn selected_user(&self) -> Option<&UserSummary> {
@@ -241,7 +242,11 @@ impl Screen for Users {
 
     fn related(&self) -> Vec<Related> {
         let Some(user) = self.selected_user() else { return Vec::new() };
-        vec![Related::audit_by(user.login()), Related::audit_of("user", user.login())]
+        let about = match self.tokens.list.current().filter(|_| self.in_tokens()) {
+            Some(token) => Related::audit_of("token", &token.id.to_string()),
+            None => Related::audit_of("user", user.login()),
+        };
+        vec![Related::audit_by(user.login()), about, Related::repositories_of(user.login())]
     }
 
     fn third_pane(&self, world: &World, room: u16) -> Option<ThirdPane> {

@@ -30,12 +30,14 @@ impl RepositoryContent {
             (request, result) if self.opening.as_ref() == Some(request) => {
                 self.opening = None;
                 match (request, result) {
-                    (Request::FileContent { path, .. }, Ok(Answer::FileContent(excerpt))) => {
-                        self.file = Some(Viewer::new(document::of_file(path, excerpt)));
+                    (Request::FileContent { commit, path, .. }, Ok(Answer::FileContent(excerpt))) => {
+                        let viewer = Viewer::new(document::of_file(path, excerpt)).of(commit, path);
+                        self.file = Some(self.returned_to(viewer));
                     }
-                    (Request::Commit(..), Ok(Answer::Commit(found))) => {
+                    (Request::Commit(_, sha), Ok(Answer::Commit(found))) => {
                         let document = document::of_commit(&found.0, &found.1, &env.world.clock);
-                        self.opened_commit = Some(Viewer::new(document));
+                        let viewer = Viewer::new(document).of(sha, "");
+                        self.opened_commit = Some(self.returned_to(viewer));
                     }
                     (_, Err(problem)) => env.warn(problem.line()),
                     _ => {}

@@ -8,6 +8,7 @@ mod commit_rows;
 mod describe;
 mod document;
 mod file_rows;
+mod place;
 mod tag_rows;
 mod viewer;
 
@@ -51,6 +52,8 @@ pub(super) struct RepositoryContent {
     opened_commit: Option<Viewer>,
     /// The request for a file or a commit to open.
     opening: Option<Request>,
+    /// The line of a place that is shown first when the file or commit is loaded.
+    returning_to: usize,
     /// The repository's update time when the lists were requested.
     updated: i64,
     /// The tabs whose lists are out of date.
@@ -72,6 +75,7 @@ impl Default for RepositoryContent {
             file: None,
             opened_commit: None,
             opening: None,
+            returning_to: 0,
             updated: 0,
             outdated: Vec::new(),
         }
@@ -202,6 +206,7 @@ impl RepositoryContent {
         };
         if let Some(request) = request {
             self.stop_opening(env);
+            self.returning_to = 0;
             self.opening = Some(request.clone());
             env.send(request);
         }

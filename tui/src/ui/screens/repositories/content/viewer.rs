@@ -18,6 +18,8 @@ use crate::{
 #[derive(Debug)]
 pub(in crate::ui::screens::repositories) struct Viewer {
     document: Document,
+    /// The commit, and the path of a file in it; the path is empty for a document about the commit.
+    source: (String, String),
     scroll: TextScroll,
     no_wrap: bool,
     /// The lines for the last width, because wrapping a long text for every frame would be slow.
@@ -37,7 +39,30 @@ struct ShownLines {
 
 impl Viewer {
     pub(super) fn new(document: Document) -> Self {
-        Self { document, scroll: TextScroll::default(), no_wrap: false, shown: RefCell::default() }
+        let source = (String::new(), String::new());
+        Self { document, source, scroll: TextScroll::default(), no_wrap: false, shown: RefCell::default() }
+    }
+
+    /// Sets the commit, and the path of the file in it.
+    pub(super) fn of(mut self, commit: &str, path: &str) -> Self {
+        self.source = (commit.to_owned(), path.to_owned());
+        self
+    }
+
+    /// Shows the document from a line on.
+    pub(super) fn at_line(mut self, top: usize) -> Self {
+        self.scroll.scroll_to(top);
+        self
+    }
+
+    /// Returns the commit, and the path of the file in it.
+    pub(super) fn source(&self) -> (&str, &str) {
+        (&self.source.0, &self.source.1)
+    }
+
+    /// Returns the first line of the window.
+    pub(super) fn first_line(&self) -> usize {
+        self.scroll.first_line()
     }
 
     /// Wraps the lines for the width of the last drawing.

@@ -280,7 +280,7 @@ impl Repositories {
     pub(crate) fn open_tab(&mut self, path: &RepositoryPath, tab: RepositoryTab, env: &mut Env) {
         let path = path.to_string();
         self.in_detail = self.repos.list.current().is_some_and(|repo| repo.full_name().eq_ignore_ascii_case(&path));
-        self.detail.tab = tab;
+        self.detail.show_tab(tab, env);
         self.look(false, env);
     }
 }
