@@ -57,7 +57,7 @@ use crate::{
     set_aside::SetAside,
     shares::MemoryBudget,
     ssh::{self, HostKeys},
-    store::{Store, StoreError, Tx, identity, refs, repositories::orders, sealing},
+    store::{Store, StoreError, Tx, identity, keyring::Keyring, refs, repositories::orders, sealing},
     tasks::{self, Tasks},
     telemetry::records::LogRecords,
     wake::Wake,
@@ -217,6 +217,18 @@ fn serving(config: &Config, now: Millis, listeners: &[Listener], bound: &[Socket
     }
 }
 
+/// Brings rows of an earlier release to the present form, and creates the first administrator if there is none.
+async fn complete_rows(store: &Store, keyring: Keyring, now: Millis) -> Result<(), StoreError> {
+    let encrypted = sealing::encrypt_all(store, keyring).await?;
+    if encrypted.rows > 0 {
+        tracing::info!(rows = encrypted.rows, "secrets in the store were encrypted with the current key");
+    }
+    orders::add_missing(store).await?;
+    // Before anything reads a ref.
+    refs::convert(store).await?;
+    accounts::ensure_administrator(store, now).await
+}
+
 async fn build(
     store: Store,
     config: Config,
@@ -236,14 +248,7 @@ async fn build(
     let now = clock.now_ms();
     let failed = |source| DataDirError::from_store(&config, source).refined(&config);
     let keyring = keys.keyring_or_create(&config).await?;
-    let encrypted = sealing::encrypt_all(&store, keyring).await.map_err(failed)?;
-    if encrypted.rows > 0 {
-        tracing::info!(rows = encrypted.rows, "secrets in the store were encrypted with the current key");
-    }
-    orders::add_missing(&store).await.map_err(failed)?;
-    // Before anything reads a ref.
-    refs::convert(&store).await.map_err(failed)?;
-    accounts::ensure_administrator(&store, now).await.map_err(failed)?;
+    complete_rows(&store, keyring, now).await.map_err(failed)?;
     let keys = signing_keys(&store, now).await.map_err(failed)?;
     let events = SequenceTracker::open(&store).await.map_err(failed)?;
     let audit = AuditLog::open(&store).await.map_err(failed)?;

@@ -66,8 +66,8 @@ impl Client {
     /// Lists the entries whose actor is the caller, newest first. Of the filter, only the text, the times and `after`
     /// are used.
     pub fn own_audit(&self, filter: &AuditFilter) -> Pages<'_> {
-        let AuditFilter { text, since, until, after, .. } = filter.clone();
-        let query = AuditFilter { text, since, until, after, ..AuditFilter::default() }.query();
+        let AuditFilter { since, until, text, after, .. } = filter.clone();
+        let query = AuditFilter { since, until, text, after, ..AuditFilter::default() }.query();
         let mark = if query.is_empty() { "" } else { "?" };
         Pages::new(self, format!("{OWN_AUDIT}{mark}{query}"))
     }

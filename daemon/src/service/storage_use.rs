@@ -206,7 +206,7 @@ mod tests {
     use farrier_proto::store::{Artifact, Content, Repository, User};
 
     use super::*;
-    use crate::store::{self, Tx, engine::MemoryEngine};
+    use crate::store::{Tx, engine::MemoryEngine};
 
     #[tokio::test]
     async fn sizes_are_added_up_by_owner_without_deleted_data() {
@@ -235,7 +235,7 @@ mod tests {
                 assert_eq!(owners::insert_user(&tx, &user).await?, None);
             }
             for row in [repository(1, 1, 100), repository(2, 2, 30), repository(3, 2, 40)] {
-                assert!(store::repositories::insert(&tx, &row).await?);
+                assert!(repositories::insert(&tx, &row).await?);
             }
             for row in [artifact(1, 2, 700, 0), artifact(2, 2, 9_000, 5), artifact(3, 99, 9_000, 0)] {
                 artifacts::put(&tx, None, &row);

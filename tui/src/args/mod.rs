@@ -31,7 +31,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use crate::ui::{ColorMode, ScreenId};
 
 pub(crate) use self::{
-    accounts::{CreateUser, EditUser, Org, Token, User},
+    accounts::{CreateToken, CreateUser, EditUser, Org, Token, User},
     artifact::{Artifact, ArtifactScopeArgs, Delete, Download, Expire, ListArtifacts, Upload},
     audit::{Audit, ListAudit},
     cache::{Cache, DeleteCaches, ListCaches},

@@ -33,7 +33,7 @@ mod team;
 mod token;
 mod user;
 
-pub(crate) use self::manual::completion_script;
+pub(crate) use self::{manual::completion_script, token::creation as token_creation};
 use farrier_common::client::Client;
 
 use crate::{
@@ -58,40 +58,59 @@ async fn connect(global: &Global, output: &Output) -> Result<Client, Failure> {
 /// Runs one command and returns its exit code.
 pub(crate) async fn run(command: Command, global: &Global, output: &Output) -> Result<u8, Failure> {
     match command {
-        Command::Status { watch: false } => status::run(&connect(global, output).await?, output).await?,
-        Command::Status { watch: true } => status::watch(&connect(global, output).await?, output).await?,
-        Command::Task(command) => task::run(command, &connect(global, output).await?, output).await?,
-        Command::User(command) => user::run(command, &connect(global, output).await?, output).await?,
-        Command::Org(command) => org::run(command, &connect(global, output).await?, output).await?,
-        Command::Team(command) => team::run(command, &connect(global, output).await?, output).await?,
-        Command::Token(command) => token::run(command, &connect(global, output).await?, output).await?,
-        Command::Key(command) => key::run(command, &connect(global, output).await?, output).await?,
-        Command::GpgKey(command) => gpg_key::run(command, &connect(global, output).await?, output).await?,
-        Command::Repo(command) => repo::run(command, &connect(global, output).await?, output).await?,
-        Command::Release(command) => release::run(command, &connect(global, output).await?, output).await?,
-        Command::Mirror(command) => mirror::run(command, &connect(global, output).await?, output).await?,
-        Command::Hook(command) => return hook::run(command, &connect(global, output).await?, output).await,
-        Command::Events(args) => events::run(args, &connect(global, output).await?, output).await?,
-        Command::Delivery(command) => return delivery::run(command, &connect(global, output).await?, output).await,
-        Command::Audit(command) => audit::run(command, &connect(global, output).await?, output).await?,
-        Command::Backup { directory: Some(directory), keep, without_caches, .. } => {
-            backup::run(&directory, keep, without_caches, &connect(global, output).await?, output).await?;
-        }
-        Command::Backup { directory: None, without_caches, .. } => {
-            backup::stream(without_caches, &connect(global, output).await?, output).await?;
-        }
-        Command::Log(command) => log::run(command, &connect(global, output).await?, output).await?,
-        Command::Logs(args) => logs::run(args, &connect(global, output).await?, output).await?,
         Command::Ci(command) => return ci::run(command, &connect(global, output).await?, global, output).await,
-        Command::Run(command) => run::run(command, &connect(global, output).await?, output).await?,
-        Command::Cache(command) => cache::run(command, &connect(global, output).await?, output).await?,
-        Command::Passwd { password_stdin, revoke_tokens } => {
-            passwd::run(password_stdin, revoke_tokens, &connect(global, output).await?, output).await?;
-        }
+        Command::Artifact(command) => return artifact::run(command, global, output).await,
+        Command::Config(command) => return config::run(command, output),
         Command::Completion { shell } => manual::completion(shell, output)?,
         Command::Man { command } => manual::page(&command, output)?,
-        Command::Config(command) => return config::run(command, output),
-        Command::Artifact(command) => return artifact::run(command, global, output).await,
+        command => return run_with(command, &connect(global, output).await?, output).await,
+    }
+    Ok(exit::OK)
+}
+
+/// Runs one command with a client that is connected already. The full screen runs commands like this.
+///
+/// # Errors
+///
+/// Returns a usage error for commands that need more than a client.
+pub(crate) async fn run_with(command: Command, client: &Client, output: &Output) -> Result<u8, Failure> {
+    match command {
+        Command::Status { watch: false } => status::run(client, output).await?,
+        Command::Status { watch: true } => status::watch(client, output).await?,
+        Command::Task(command) => task::run(command, client, output).await?,
+        Command::User(command) => user::run(command, client, output).await?,
+        Command::Org(command) => org::run(command, client, output).await?,
+        Command::Team(command) => team::run(command, client, output).await?,
+        Command::Token(command) => token::run(command, client, output).await?,
+        Command::Key(command) => key::run(command, client, output).await?,
+        Command::GpgKey(command) => gpg_key::run(command, client, output).await?,
+        Command::Repo(command) => repo::run(command, client, output).await?,
+        Command::Release(command) => release::run(command, client, output).await?,
+        Command::Mirror(command) => mirror::run(command, client, output).await?,
+        Command::Hook(command) => return hook::run(command, client, output).await,
+        Command::Events(args) => events::run(args, client, output).await?,
+        Command::Delivery(command) => return delivery::run(command, client, output).await,
+        Command::Audit(command) => audit::run(command, client, output).await?,
+        Command::Backup { directory: Some(directory), keep, without_caches, .. } => {
+            backup::run(&directory, keep, without_caches, client, output).await?;
+        }
+        Command::Backup { directory: None, without_caches, .. } => {
+            backup::stream(without_caches, client, output).await?;
+        }
+        Command::Log(command) => log::run(command, client, output).await?,
+        Command::Logs(args) => logs::run(args, client, output).await?,
+        Command::Run(command) => run::run(command, client, output).await?,
+        Command::Cache(command) => cache::run(command, client, output).await?,
+        Command::Passwd { password_stdin, revoke_tokens } => {
+            passwd::run(password_stdin, revoke_tokens, client, output).await?;
+        }
+        Command::Ci(_)
+        | Command::Artifact(_)
+        | Command::Config(_)
+        | Command::Completion { .. }
+        | Command::Man { .. } => {
+            return Err(Failure::Usage("this command runs only in the shell".to_owned()));
+        }
     }
     Ok(exit::OK)
 }

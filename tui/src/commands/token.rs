@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::list;
 use crate::{
-    args::Token,
+    args::{self, Token},
     clock,
     exit::Failure,
     moment,
@@ -33,6 +33,17 @@ pub(super) async fn run(command: Token, client: &Client, output: &Output) -> Res
                 .object(&serde_json::json!({ "revoked": token }), &token, || format!("Token {token} revoked"));
         }
     };
+    let (user, request) = creation(args)?;
+    let doing = format!("creating a token for {user}");
+    let token = client.create_token(&user, &request).await.map_err(Failure::call(doing))?;
+    if token.sha1.is_empty() {
+        return Err(Failure::Other("the daemon created a token but did not return it".into()));
+    }
+    output.object(&token, &token.sha1, || token.sha1.clone())
+}
+
+/// Returns the user of a new token, and the request for it.
+pub(crate) fn creation(args: args::CreateToken) -> Result<(String, CreateToken), Failure> {
     let expires_at = match &args.expires {
         Some(text) => Some(expiry(text, clock::now())?.to_string()),
         None => None,
@@ -40,13 +51,7 @@ pub(super) async fn run(command: Token, client: &Client, output: &Output) -> Res
     let scopes = args.scopes.iter().map(|scope| scope.trim().to_owned()).collect();
     let repositories: Vec<TokenRepository> = args.repositories.into_iter().map(limited_to).collect();
     let repositories = (!repositories.is_empty()).then_some(repositories);
-    let request = CreateToken { name: args.name, scopes, expires_at, repositories };
-    let doing = format!("creating a token for {}", args.user);
-    let token = client.create_token(&args.user, &request).await.map_err(Failure::call(doing))?;
-    if token.sha1.is_empty() {
-        return Err(Failure::Other("the daemon created a token but did not return it".into()));
-    }
-    output.object(&token, &token.sha1, || token.sha1.clone())
+    Ok((args.user, CreateToken { name: args.name, scopes, expires_at, repositories }))
 }
 
 fn limited_to(path: RepositoryPath) -> TokenRepository {

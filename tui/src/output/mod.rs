@@ -11,6 +11,7 @@ mod table;
 use std::{
     fmt::Write as _,
     io::{self, IsTerminal as _, Write as _},
+    sync::{Mutex, PoisonError},
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -31,12 +32,17 @@ use crate::{
 /// The schema number of JSON documents. Increased when a field is removed or changes its meaning.
 const SCHEMA: u8 = 1;
 
+/// Largest captured output, bytes.
+const CAPTURED_MAX_BYTES: usize = 512 << 10;
+
 /// Writes results and messages.
 #[derive(Debug)]
 pub(crate) struct Output {
     format: Format,
     stdout_is_terminal: bool,
     stderr_is_terminal: bool,
+    /// The results and messages so far, if they are not written to the standard streams.
+    captured: Option<Mutex<String>>,
 }
 
 #[derive(Serialize)]
@@ -53,7 +59,46 @@ impl Output {
             format: global.format,
             stdout_is_terminal: io::stdout().is_terminal(),
             stderr_is_terminal: io::stderr().is_terminal(),
+            captured: None,
         }
+    }
+
+    /// Returns an output that keeps results and messages as plain text. A result that is longer than
+    /// [`CAPTURED_MAX_BYTES`] is cut, and the command that writes it gets [`Failure::Closed`].
+    pub(crate) fn captured(format: Format) -> Self {
+        // As on a terminal, for people: control characters are removed, and JSON has lines.
+        Self { format, stdout_is_terminal: true, stderr_is_terminal: false, captured: Some(Mutex::default()) }
+    }
+
+    /// Returns the captured text, and removes it here.
+    pub(crate) fn take_captured(&self) -> String {
+        let text = self.captured.as_ref().map(|text| text.lock().unwrap_or_else(PoisonError::into_inner));
+        text.map(|mut text| std::mem::take(&mut *text)).unwrap_or_default()
+    }
+
+    /// Writes to standard output, or captures the text.
+    fn write(&self, text: &str) -> Result<(), Failure> {
+        if self.captured.is_some() { self.capture(text) } else { write(text) }
+    }
+
+    fn capture(&self, text: &str) -> Result<(), Failure> {
+        let Some(captured) = &self.captured else { return Ok(()) };
+        let mut captured = captured.lock().unwrap_or_else(PoisonError::into_inner);
+        if captured.len() > CAPTURED_MAX_BYTES {
+            return Err(Failure::Closed);
+        }
+        let text = style::plain(text);
+        let room = CAPTURED_MAX_BYTES.saturating_sub(captured.len());
+        let end = text.floor_char_boundary(room);
+        captured.push_str(&text[..end]);
+        if end < text.len() {
+            captured.push_str("\n... The rest is left out; --limit N shows fewer rows.\n");
+            return Err(Failure::Closed);
+        }
+        if !text.is_empty() && !text.ends_with('\n') {
+            captured.push('\n');
+        }
+        Ok(())
     }
 
     pub(crate) fn format(&self) -> Format {
@@ -98,23 +143,23 @@ impl Output {
         let serialized = if pretty { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
         let text = serialized.map_err(|error| Failure::Other(format!("the result has no JSON form: {error}")))?;
         // JSON escapes all other control characters.
-        write(&clean::json(&text))
+        self.write(&clean::json(&text))
     }
 
     /// Writes a rendered table or page, which may have colors.
     pub(crate) fn table(&self, text: &str) -> Result<(), Failure> {
-        if self.stdout_is_terminal { write(&clean::styled(text)) } else { write(text) }
+        if self.stdout_is_terminal { self.write(&clean::styled(text)) } else { self.write(text) }
     }
 
     /// Writes text for people. It may contain text from the daemon.
     pub(crate) fn text(&self, text: &str) -> Result<(), Failure> {
-        if self.stdout_is_terminal { write(&clean::lines(text)) } else { write(text) }
+        if self.stdout_is_terminal { self.write(&clean::lines(text)) } else { self.write(text) }
     }
 
     /// Writes bytes unchanged; to a terminal, as text without control characters.
     pub(crate) fn bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
         if self.stdout_is_terminal {
-            return write(&clean::lines(&String::from_utf8_lossy(bytes)));
+            return self.write(&clean::lines(&String::from_utf8_lossy(bytes)));
         }
         let mut stdout = io::stdout().lock();
         written(stdout.write_all(bytes).and_then(|()| stdout.flush()))
@@ -123,11 +168,15 @@ impl Output {
     /// Returns a page that is updated in place; `None` without a terminal, and in the formats for programs.
     pub(crate) fn live_page(&self) -> Option<LivePage> {
         let for_people = !(self.format.json || self.format.jsonl || self.format.quiet);
-        (self.stdout_is_terminal && for_people).then(LivePage::default)
+        (self.stdout_is_terminal && self.captured.is_none() && for_people).then(LivePage::default)
     }
 
     /// Writes a message to standard error.
     pub(crate) fn note(&self, text: &str) -> io::Result<()> {
+        if self.captured.is_some() {
+            let _ = self.capture(&clean::lines(text)); // a message beyond the limit is lost
+            return Ok(());
+        }
         let text = if self.stderr_is_terminal { clean::lines(text) } else { text.into() };
         writeln!(io::stderr(), "{}", text.trim_end())
     }
@@ -212,6 +261,20 @@ mod tests {
         for (bytes, text) in cases {
             assert_eq!(human_bytes(bytes), text);
         }
+    }
+
+    #[test]
+    fn captured_output_has_no_control_characters_and_is_limited() {
+        let output = Output::captured(Format::default());
+        output.table(&style::painted("failed", "failed")).unwrap();
+        output.text("a\u{1b}[2Jb").unwrap();
+        output.note("a note").unwrap();
+        assert_eq!(output.take_captured(), "failed\na\u{fffd}[2Jb\na note\n");
+        let long = "\u{65e5}".repeat(CAPTURED_MAX_BYTES / 3 + 1);
+        assert!(matches!(output.text(&long), Err(Failure::Closed)));
+        let text = output.take_captured();
+        assert!(text.len() < CAPTURED_MAX_BYTES + 100 && text.contains("The rest is left out"));
+        assert_eq!(output.take_captured(), "", "the text was taken");
     }
 
     #[test]

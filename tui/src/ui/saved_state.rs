@@ -1,7 +1,7 @@
 //! State that the full screen saves between sessions: `~/.local/state/farrier/ui.json`.
 //!
-//! Contains the last place with the address of its daemon, the sort orders, and the layout of columns and panes. A place
-//! names objects and the filter; it contains no other data of the daemon.
+//! Contains the last place with the address of its daemon, the sort orders, the layout of columns and panes, and the
+//! newest commands. A place names objects and the filter; it contains no other data of the daemon.
 
 use std::{
     collections::BTreeMap,
@@ -12,7 +12,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::place::Place;
+use super::{app::CommandHistory, place::Place};
 
 /// The saved state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,8 @@ pub(crate) struct SavedState {
     pub(crate) full_pane: bool,
     /// Width of the left one of two panes in thousandths; `None` for the default of each screen.
     pub(crate) pane_share: Option<u16>,
+    /// Commands of the command line that contain no secret.
+    pub(crate) commands: CommandHistory,
 }
 
 /// Returns the directory for files that this program saves by itself.
@@ -78,6 +80,7 @@ mod tests {
             wide: true,
             full_pane: false,
             pane_share: Some(400),
+            ..SavedState::default()
         };
         memory.save(&path).unwrap();
         assert_eq!(SavedState::load(&path), memory);

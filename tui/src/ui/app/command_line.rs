@@ -6,6 +6,7 @@ mod artifacts;
 mod hooks;
 mod organizations;
 mod runs;
+mod shell;
 mod users;
 
 use std::fmt::Display;
@@ -59,6 +60,7 @@ impl App {
             ["commit", of, commit] => return self.show_commit(&parsed(of)?, commit),
             ["commits", of] => return self.show_tab(&parsed(of)?, RepositoryTab::Commits),
             ["collaborators", of] => return self.show_tab(&parsed(of)?, RepositoryTab::Collaborators),
+            ["files", of, reference] => return self.show_files(&parsed(of)?, reference),
             ["artifacts", of] => self.show_artifacts(Some(parsed(of)?), None),
             [word] if !is_command(word) => return self.jump(word),
             _ => return self.shell_line(&words),
@@ -69,40 +71,46 @@ impl App {
     fn shell_line(&mut self, words: &[String]) -> LineResult {
         let line = std::iter::once("farrier").chain(words.iter().map(String::as_str));
         let cli = Cli::try_parse_from(line).map_err(|error| usage(&error))?;
-        let only_shell = || Err(format!("runs only in the shell: farrier {}", words.join(" ")));
         let args::Global { socket, url, context, ca, token_file, .. } = &cli.global;
         if url.is_some() || context.is_some() || [socket, ca, token_file].into_iter().any(Option::is_some) {
             return Err("the connection cannot be changed per command; use `connect NAME|PATH|URL`".to_owned());
         }
-        match cli.command {
-            Some(Command::Status { .. }) => self.go(ScreenId::Dashboard),
-            Some(Command::Repo(command)) => return self.repo_line(command).unwrap_or_else(only_shell),
-            Some(Command::Hook(command)) => return self.hook_line(command).unwrap_or_else(only_shell),
-            Some(Command::Delivery(command)) => return self.delivery_line(command).unwrap_or_else(only_shell),
-            Some(Command::Artifact(command)) => return self.artifact_line(command).unwrap_or_else(only_shell),
+        let done = match cli.command {
+            Some(Command::Status { .. }) => {
+                self.go(ScreenId::Dashboard);
+                Some(Ok(()))
+            }
+            Some(Command::Repo(command)) => self.repo_line(command),
+            Some(Command::Hook(command)) => self.hook_line(command),
+            Some(Command::Delivery(command)) => self.delivery_line(command),
+            Some(Command::Artifact(command)) => self.artifact_line(command),
             Some(Command::Audit(args::Audit::Show { id })) => {
                 self.go(ScreenId::Audit);
                 self.filter(&format!("id:{id}"));
+                Some(Ok(()))
             }
-            Some(Command::Audit(args::Audit::List(list))) => {
-                self.show_audit(*list).unwrap_or_else(only_shell)?;
+            Some(Command::Audit(args::Audit::List(list))) => self.show_audit(*list),
+            Some(Command::Cache(args::Cache::List(list))) => {
+                self.show_caches(&list);
+                Some(Ok(()))
             }
-            Some(Command::Cache(args::Cache::List(list))) => self.show_caches(&list),
-            Some(Command::Run(command)) => return self.run_command(command).unwrap_or_else(only_shell),
-            Some(Command::Task(command)) => return self.task_command(&command).unwrap_or_else(only_shell),
-            Some(Command::Logs(args)) => return self.show_logs(args).unwrap_or_else(only_shell),
+            Some(Command::Run(command)) => self.run_command(command),
+            Some(Command::Task(command)) => self.task_command(&command),
+            Some(Command::Logs(args)) => self.show_logs(args),
             Some(Command::Release(args::Release::List { repo, .. })) => {
-                return self.show_tab(&repo, RepositoryTab::Releases);
+                Some(self.show_tab(&repo, RepositoryTab::Releases))
             }
             Some(Command::Mirror(args::Mirror::List { repo, .. })) => {
-                return self.show_tab(&repo, RepositoryTab::Mirrors);
+                Some(self.show_tab(&repo, RepositoryTab::Mirrors))
             }
-            Some(Command::Org(command)) => return self.org_line(command),
-            Some(Command::Team(command)) => return self.team_line(command),
-            Some(Command::User(command)) => return self.user_line(command).unwrap_or_else(only_shell),
-            _ => return only_shell(),
-        }
-        Ok(())
+            Some(Command::Org(command)) => Some(self.org_line(command)),
+            Some(Command::Team(command)) => Some(self.team_line(command)),
+            Some(Command::User(command)) => self.user_line(command),
+            Some(Command::Token(command)) => self.token_line(command),
+            _ => None,
+        };
+        // No screen shows the result of the other commands.
+        done.unwrap_or_else(|| self.shell_command(words))
     }
 
     /// Shows the audit log with the filters of the command. Returns `None` if the screen lacks one of them.
@@ -251,6 +259,15 @@ impl App {
     fn show_tab(&mut self, path: &RepositoryPath, tab: RepositoryTab) -> LineResult {
         self.show_repository(path)?;
         self.with_screens(ScreenId::Repositories, |screens, env| screens.repositories.open_tab(path, tab, env));
+        Ok(())
+    }
+
+    /// Shows the files of a repository at a branch or tag.
+    fn show_files(&mut self, path: &RepositoryPath, reference: &str) -> LineResult {
+        self.show_tab(path, RepositoryTab::Files)?;
+        self.with_screens(ScreenId::Repositories, |screens, env| {
+            screens.repositories.choose_reference(path, reference, env);
+        });
         Ok(())
     }
 

@@ -1,16 +1,16 @@
 //! Shows the object that a word of the command line identifies (a name, a number, a UUID or a commit), and the objects
 //! that belong to the object under the cursor.
 
-use super::App;
+use super::{App, RequestOwner};
 use crate::ui::{
     key::Key,
-    keymap::Object,
     layer::{
-        Layer, Menu,
+        Layer, LayerId, Menu,
         menu::{Item, Pick},
     },
-    screens::{Related, ScreenId},
-    world::{Cmd, Tone},
+    net::{ObjectSearch, Request},
+    screens::Related,
+    world::{Cmd, Link, Tone},
 };
 
 /// Digits of the shortest abbreviation of a commit.
@@ -19,11 +19,12 @@ const COMMIT_MIN: usize = 7;
 const COMMIT_MAX: usize = 64;
 
 /// The kinds of objects with numbers: the key in the menu, the noun, and the command that shows one.
-const NUMBERED: [(char, &str, &str); 5] = [
+const NUMBERED: [(char, &str, &str); 6] = [
     ('h', "hook", "hook show"),
     ('r', "run", "run"),
     ('a', "artifact", "artifact"),
     ('d', "delivery", "delivery show"),
+    ('t', "task", "task show"),
     ('l', "audit log entry", "audit show"),
 ];
 
@@ -55,7 +56,7 @@ fn kind(word: &str) -> ObjectWord {
         ObjectWord::Uuid
     } else if (COMMIT_MIN..=COMMIT_MAX).contains(&word.len()) && word.chars().all(|c| c.is_ascii_hexdigit()) {
         ObjectWord::Commit
-    } else if word.split('/').filter(|part| !part.is_empty()).count() == 2 {
+    } else if !word.contains("://") && word.split('/').filter(|part| !part.is_empty()).count() == 2 {
         ObjectWord::Path
     } else {
         ObjectWord::Name
@@ -66,6 +67,10 @@ impl App {
     /// Shows the object that `word` identifies. A number opens a menu of the kinds of objects with numbers.
     pub(super) fn jump(&mut self, word: &str) -> Result<(), String> {
         match kind(word) {
+            // A branch of the open repository can have such a name, too.
+            ObjectWord::Path if self.searches_repository() && !self.screens.repositories.is_listed(word) => {
+                self.look_up(word)
+            }
             ObjectWord::Path => self.run_line(&format!("repo show {word}")),
             ObjectWord::Uuid => self.run_line(&format!("delivery show {word}")),
             ObjectWord::Number => {
@@ -73,12 +78,14 @@ impl App {
                 self.open_own(Layer::Menu(numbered(number)));
                 Ok(())
             }
+            // The repository may have a branch or an object with these digits, too.
+            ObjectWord::Commit if self.searches_repository() => self.look_up(word),
             ObjectWord::Commit => {
                 self.show_artifacts(None, None);
                 self.filter(&format!("commit:{}", word.to_lowercase()));
                 Ok(())
             }
-            ObjectWord::Name => self.jump_to_name(word),
+            ObjectWord::Name => self.look_up(word),
         }
     }
 
@@ -105,23 +112,48 @@ impl App {
         }
     }
 
-    /// Shows the only repository with this name, or the repositories whose names contain the word. Before repositories
-    /// were requested, it opens their screen with the word as filter.
-    fn jump_to_name(&mut self, word: &str) -> Result<(), String> {
-        if !self.screens.is_known(Object::Repository) {
-            self.go(ScreenId::Repositories);
-            self.filter(word);
-            return Ok(());
+    /// Returns whether the user types a word while a repository is open. Other lines are not looked up.
+    fn searches_repository(&self) -> bool {
+        let is_typed = matches!(self.top_layer(), Some(Layer::Palette(_)));
+        is_typed && self.screens.repositories.open_repository().is_some()
+    }
+
+    /// Looks for objects with this name in the daemon. The response shows the only one, or the user chooses.
+    fn look_up(&mut self, word: &str) -> Result<(), String> {
+        if !matches!(self.top_layer(), Some(Layer::Palette(_))) {
+            return Err(format!("'{word}' is not a command"));
         }
-        let names = self.screens.repositories.names_like(word);
-        match names.as_slice() {
-            [] => Err(format!("'{word}' is neither a command nor the name of a loaded repository")),
-            [one] => self.run_line(&format!("repo show {one}")),
-            _ => {
-                self.go(ScreenId::Repositories);
-                self.filter(word);
-                Ok(())
-            }
+        self.send_lookup(word.to_owned(), true);
+        Err(format!("Looking for '{word}' ..."))
+    }
+
+    /// Looks for the word in the command line while the user types it, one request at a time.
+    pub(super) fn look_up_typed(&mut self) {
+        let Some(Layer::Palette(palette)) = self.top_layer() else { return };
+        let Some(word) = palette.wanted_word().filter(|_| matches!(self.world.link, Link::Up)) else { return };
+        if !self.pending.values().any(|one| matches!(one.request, Request::FindObjects(_))) {
+            self.send_lookup(word, false);
+        }
+    }
+
+    fn send_lookup(&mut self, word: String, is_awaited: bool) {
+        let Some(id) = self.layers.last().map(|open| open.id) else { return };
+        self.cancel_where(|one| matches!(one.request, Request::FindObjects(_)));
+        let repository = self.screens.repositories.open_repository();
+        let search = ObjectSearch { word: word.clone(), repository };
+        self.send(RequestOwner::Layer(id), Request::FindObjects(Box::new(search)));
+        if let Some(Layer::Palette(palette)) = self.top_layer_mut() {
+            palette.lookup_started(word, is_awaited);
+        }
+    }
+
+    /// Closes the command line `id` and shows the object that was found.
+    pub(super) fn show_found(&mut self, id: LayerId, line: String) {
+        let Some(at) = self.layers.iter().position(|open| open.id == id) else { return };
+        self.close_by_answer(at);
+        match self.run_line(&line) {
+            Ok(()) => self.remember_command(line),
+            Err(why) => self.notify(Tone::Error, why),
         }
     }
 }
@@ -152,6 +184,7 @@ mod tests {
             ("3f2a9c", ObjectWord::Name),
             ("7c1a4e5f-0000-4000-8000-00000000000e", ObjectWord::Uuid),
             ("gateway", ObjectWord::Name),
+            ("https://host", ObjectWord::Name),
             ("#", ObjectWord::Name),
             ("0", ObjectWord::Name),
         ] {

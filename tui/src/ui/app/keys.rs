@@ -114,7 +114,7 @@ impl App {
             }
             Step::Press(binding, selection) => {
                 if let Some(Layer::Palette(palette)) = self.close_top() {
-                    self.commands.push(palette.typed().to_owned());
+                    self.remember_command(palette.typed().to_owned());
                 }
                 self.press_on(binding, selection.as_ref());
             }
@@ -126,7 +126,7 @@ impl App {
                         if self.layers.len() >= at {
                             self.layers.remove(at - 1);
                         }
-                        self.commands.push(line);
+                        self.remember_command(line);
                     }
                     Err(why) => {
                         if let Some(Layer::Palette(palette)) = self.top_layer_mut() {

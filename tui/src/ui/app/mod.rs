@@ -3,6 +3,7 @@
 //! [`App::update`] takes a message and returns effects. It reads no clock, does not use the terminal and
 //! does not block, so that a test is a list of messages.
 
+mod command_history;
 mod command_line;
 mod commands;
 mod downloads;
@@ -26,12 +27,13 @@ use std::{cell::Cell, collections::HashMap, time::Duration};
 use jiff::Timestamp;
 use ratatui::layout::{Rect, Size};
 
-use self::{downloads::AfterDownload, requests::Pending};
 pub(crate) use self::{
+    command_history::CommandHistory,
     message::{Effect, Msg},
     mouse::Mouse,
     requests::RequestOwner,
 };
+use self::{downloads::AfterDownload, requests::Pending};
 use super::{
     layer::{Layer, LayerId, OpenLayer},
     net::{ExpectedRepository, Request, Ticket},
@@ -65,7 +67,10 @@ pub(crate) struct App {
     tickets: Ticket,
     notice: Option<(Tone, String, Duration)>,
     messages: Vec<(Timestamp, String)>,
+    /// The commands of this run on this daemon, the newest last.
     commands: Vec<String>,
+    /// The commands that are saved.
+    command_history: CommandHistory,
     /// Filters that were applied, the newest last.
     filters: Vec<String>,
     /// When the visible screen is polled again.
@@ -155,6 +160,7 @@ impl App {
             notice: None,
             messages: Vec::new(),
             commands: Vec::new(),
+            command_history: CommandHistory::default(),
             filters: Vec::new(),
             poll_at: None,
             no_poll_before: Duration::ZERO,

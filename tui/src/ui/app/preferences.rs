@@ -22,6 +22,7 @@ impl App {
                 list.sort_by(column, *reversed);
             }
         }
+        self.command_history = memory.commands.clone();
         let place = memory.place.as_ref().and_then(Place::id);
         self.start = self.start.or(place).or_else(|| memory.screen.parse().ok());
         self.return_later(memory.daemon.clone(), memory.place.clone());
@@ -42,6 +43,7 @@ impl App {
             wide: self.world.wide,
             full_pane: self.world.full_pane,
             pane_share: self.world.pane_share,
+            commands: self.command_history.clone(),
         }
     }
 

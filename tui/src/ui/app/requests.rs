@@ -106,7 +106,7 @@ impl App {
         self.cancel_where(|one| matches!(one.owner, RequestOwner::Layer(id) if !open.contains(&id)));
     }
 
-    fn cancel_where(&mut self, is_cancelled: impl Fn(&Pending) -> bool) {
+    pub(super) fn cancel_where(&mut self, is_cancelled: impl Fn(&Pending) -> bool) {
         let mut tickets: Vec<Ticket> =
             self.pending.iter().filter(|(_, one)| is_cancelled(one)).map(|(ticket, _)| *ticket).collect();
         tickets.sort_unstable();
@@ -143,7 +143,7 @@ impl App {
             self.notify(Tone::Error, problem.line().to_owned());
         }
         match owner {
-            RequestOwner::App => self.answer_app(result),
+            RequestOwner::App => self.answer_app(&request, result),
             RequestOwner::Screen(id) => self.answer_screen(id, &request, result),
             RequestOwner::Layer(id) => self.answer_layer(id, &request, result),
             RequestOwner::Transfers => self.answer_transfer(&request, result),
@@ -164,11 +164,19 @@ impl App {
         }
     }
 
-    fn answer_app(&mut self, result: &Result<Answer, Problem>) {
-        if let Ok(Answer::Started(log)) = result {
-            self.notify(Tone::Plain, format!("Daemon started; log: {}", log.display()));
-            self.send(RequestOwner::App, Request::Status);
-            self.refresh();
+    fn answer_app(&mut self, request: &Request, result: &Result<Answer, Problem>) {
+        match (request, result) {
+            (_, Ok(Answer::Started(log))) => {
+                self.notify(Tone::Plain, format!("Daemon started; log: {}", log.display()));
+                self.send(RequestOwner::App, Request::Status);
+                self.refresh();
+            }
+            (Request::Shell(command), Ok(Answer::Printed { text, failed })) => self.show_output(command, text, *failed),
+            // Failures of changes are reported for all owners.
+            (Request::Shell(command), Err(problem)) if !command.changes => {
+                self.notify(Tone::Error, problem.line().to_owned());
+            }
+            _ => {}
         }
     }
 
@@ -194,6 +202,15 @@ impl App {
                 }
             }
             Layer::Confirm(question) => question.learn(request, result, &self.world.clock),
+            Layer::Palette(palette) if matches!(request, Request::FindObjects(_)) => match result {
+                Ok(Answer::FoundObjects(found)) => {
+                    if let Some(line) = palette.take_found(found) {
+                        self.show_found(id, line);
+                    }
+                }
+                Err(problem) => palette.lookup_failed(problem.line()),
+                Ok(_) => {}
+            },
             _ => {}
         }
     }

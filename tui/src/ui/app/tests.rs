@@ -41,6 +41,7 @@ mod repositories;
 mod runs;
 mod scenes;
 mod session;
+mod shell_commands;
 mod silence;
 mod sizes;
 mod tasks;

@@ -129,6 +129,7 @@ impl App {
     /// Offers known names for the argument in the palette.
     pub(super) fn suggest(&mut self) {
         self.preview_theme();
+        self.look_up_typed();
         let Some(Layer::Palette(palette)) = self.top_layer() else { return };
         let offers = match palette.argument() {
             Some((Object::Context, typed)) => self.context_offers(typed),
@@ -140,7 +141,8 @@ impl App {
                 }
                 self.screens.suggestions(object, &typed)
             }
-            None => Vec::new(),
+            // The palette knows options and values by itself.
+            None => return,
         };
         if let Some(Layer::Palette(palette)) = self.top_layer_mut() {
             palette.offer(offers);
@@ -148,7 +150,7 @@ impl App {
     }
 
     pub(super) fn open_palette(&mut self) {
-        let palette = Palette::new(self.commands.clone(), self.world.keymap, self.selection());
+        let palette = Palette::new(self.known_commands(), self.world.keymap, self.selection());
         self.open_own(Layer::Palette(palette));
     }
 }

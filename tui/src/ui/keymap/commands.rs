@@ -56,7 +56,7 @@ pub(crate) static TYPED_COMMANDS: &[TypedCommand] = &[
     typed("release list", "OWNER/NAME", "Show releases of a repository").of(O::Repository),
     typed("repo protect list", "OWNER/NAME", "Show rules of a repository").also("protection").of(O::Repository),
     typed("commits", "OWNER/NAME", "Show commits of a repository").also("pushes history log").of(O::Repository),
-    typed("commit", "OWNER/NAME SHA", "Show a commit with its diff").also("push open go").of(O::Repository),
+    typed("commit", "OWNER/NAME SHA", "Show a commit with its diff").also("push open go changes").of(O::Repository),
     typed("collaborators", "OWNER/NAME", "Show collaborators of a repository").also("access").of(O::Repository),
     typed("repo deploy-key list", "OWNER/NAME", "Show deploy keys of a repository").also("ssh").of(O::Repository),
     typed("mirror list", "OWNER/NAME", "Show mirrors of a repository").also("push pull sync").of(O::Repository),
@@ -67,6 +67,9 @@ pub(crate) static TYPED_COMMANDS: &[TypedCommand] = &[
     typed("artifact", "ID", "Show an artifact").also("open go").of(O::Artifact),
     typed("run", "ID", "Show a run and its artifacts").also("open go").of(O::Run),
     typed("connect", "NAME|PATH|URL", "Connect to another daemon").also("context server socket").of(O::Context),
+    typed("files", "OWNER/NAME REF", "Show the files of a repository at a branch or tag")
+        .also("open go browse")
+        .of(O::Repository),
     typed("time", "relative|iso|local", "Set how times are shown").also("clock date"),
     typed("theme", "NAME", "Set the color theme; shown while you type its name").also("color"),
 ];

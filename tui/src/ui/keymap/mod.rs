@@ -7,6 +7,8 @@ mod action;
 mod bindings;
 mod commands;
 mod settings;
+mod shell;
+pub(crate) mod synonyms;
 
 use std::ptr;
 
@@ -15,6 +17,7 @@ pub(crate) use self::{
     bindings::BINDINGS,
     commands::TYPED_COMMANDS,
     settings::manual,
+    shell::{Expected, SHELL_COMMANDS, expected},
 };
 use super::key::Key;
 

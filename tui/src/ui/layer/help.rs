@@ -12,7 +12,7 @@ use ratatui::{
 use super::Step;
 use crate::ui::{
     key::Key,
-    keymap::{Binding, Keymap, Scope, TYPED_COMMANDS},
+    keymap::{Binding, Keymap, Scope, TYPED_COMMANDS, synonyms},
     line::Line,
     screens::ScreenId,
     view::{NARROW, Role, boxed, text},
@@ -131,8 +131,8 @@ impl Help {
 
     /// Returns headings and rows that match the search; other screens only with a search text.
     fn lines(&self) -> Vec<(Role, &str, &'static str)> {
-        let query = self.search.text().to_lowercase();
-        let found = |row: &HelpRow| query.split_whitespace().all(|word| row.found_by.contains(word));
+        let query = self.search.text();
+        let found = |row: &HelpRow| synonyms::finds(&row.found_by, query);
         let others: &[&'static str] = if query.trim().is_empty() { &[] } else { &self.elsewhere };
         let mut lines = Vec::new();
         for heading in [HERE, EVERYWHERE, COMMAND].iter().chain(others) {

@@ -3,17 +3,21 @@
 //! A command acts on the object in its argument, or on the selected object of the screen below; otherwise the
 //! palette asks for one. Every printable key is text.
 
+mod keys;
+mod objects;
+
 use ratatui::{
     buffer::Buffer,
     layout::{Position, Rect},
 };
 
+use self::objects::ObjectLookup;
 use super::Step;
 use crate::ui::{
     key::Key,
-    keymap::{Binding, Keymap, Object, TYPED_COMMANDS},
+    keymap::{Binding, Expected, Keymap, Object, SHELL_COMMANDS, TYPED_COMMANDS, expected, synonyms},
     line::Line,
-    screens::Selection,
+    screens::{ScreenId, Selection},
     view::{NARROW, Role, boxed, text, width, wrapped},
 };
 
@@ -37,6 +41,7 @@ pub(crate) struct Palette {
     /// The selection of the screen below.
     selected: Option<Selection>,
     offers: Vec<Offer>,
+    lookup: ObjectLookup,
     error: Option<String>,
 }
 
@@ -47,8 +52,18 @@ struct Entry {
     title: &'static str,
     argument: &'static str,
     object: Option<Object>,
-    /// The key binding of the command; `None` for a command that needs an argument.
+    /// The key binding of the command; `None` for a command without a key.
     binding: Option<&'static Binding>,
+}
+
+impl Entry {
+    /// Returns its title, and the screen to which it belongs.
+    fn described(&self) -> String {
+        match self.binding.and_then(|binding| ScreenId::of(binding.scope)) {
+            Some(screen) => format!("{} ({})", self.title, screen.name()),
+            None => self.title.to_owned(),
+        }
+    }
 }
 
 fn entries(keymap: Keymap) -> impl Iterator<Item = Entry> {
@@ -68,13 +83,30 @@ fn entries(keymap: Keymap) -> impl Iterator<Item = Entry> {
         object: one.object,
         binding: None,
     });
-    bound.chain(typed)
+    let shell = SHELL_COMMANDS.iter().map(|one| Entry {
+        words: &one.words,
+        also: "",
+        title: &one.title,
+        argument: &one.argument,
+        object: one.object,
+        binding: None,
+    });
+    bound.chain(typed).chain(shell)
 }
 
 impl Palette {
     pub(crate) fn new(history: Vec<String>, keymap: Keymap, selected: Option<Selection>) -> Self {
-        let offers = Vec::new();
-        Self { line: Line::default(), at: Some(0), history, back: 0, keymap, selected, offers, error: None }
+        Self {
+            line: Line::default(),
+            at: Some(0),
+            history,
+            back: 0,
+            keymap,
+            selected,
+            offers: Vec::new(),
+            lookup: ObjectLookup::default(),
+            error: None,
+        }
     }
 
     pub(crate) fn typed(&self) -> &str {
@@ -89,7 +121,7 @@ impl Palette {
     /// Sets the suggestions for the current argument.
     pub(crate) fn offer(&mut self, offers: Vec<Offer>) {
         if offers.len() < self.offers.len() {
-            self.at = self.at.filter(|_| self.argument().is_none());
+            self.at = self.at.filter(|_| !self.suggests_words());
         }
         self.offers = offers;
     }
@@ -119,31 +151,54 @@ impl Palette {
         if before.ends_with("--repo") {
             return Some((Object::Repository, last));
         }
+        if let Expected::Object(object) = expected(self.line.text().trim_start()) {
+            return Some((object, last));
+        }
         // Deliveries and artifacts can be named several times, others once.
         let many = matches!(entry.object, Some(Object::Delivery | Object::Artifact));
         let expects_name = before.is_empty() || (many && !before.contains("--"));
         entry.object.filter(|_| expects_name && !last.starts_with('-')).map(|object| (object, last))
     }
 
+    /// Returns the options or values that can follow.
+    fn following(&self) -> Vec<Offer> {
+        let line = self.line.text().trim_start();
+        let last = line.rsplit(' ').next().unwrap_or_default();
+        match expected(line) {
+            Expected::Words(words) if self.argument().is_none() => {
+                let fitting = words.into_iter().filter(|(value, _)| value.starts_with(last));
+                fitting.map(|(value, about)| Offer { value, about }).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns whether names, options or values are suggested, not commands.
+    fn suggests_words(&self) -> bool {
+        !self.offers.is_empty() || self.argument().is_some()
+    }
+
     /// Returns the commands that match the line; first those that start with it.
     fn found(&self) -> Vec<Entry> {
         let typed = self.line.text().to_lowercase();
-        let has = |entry: &Entry| {
-            let title = entry.title.to_lowercase();
-            let own = |word: &str| entry.words.contains(word) || entry.also.contains(word) || title.contains(word);
-            typed.split_whitespace().all(own)
+        let text = |entry: &Entry| format!("{} {} {}", entry.words, entry.also, entry.title).to_lowercase();
+        let ranked = |entry: Entry| {
+            let text = text(&entry);
+            let begins = entry.words.starts_with(typed.trim());
+            let by_words = synonyms::contains(entry.words, &typed);
+            let rank = (!begins, !by_words, !synonyms::contains(&text, &typed));
+            synonyms::finds(&text, &typed).then_some((rank, entry))
         };
-        let mut found: Vec<Entry> = entries(self.keymap).filter(has).collect();
-        let rank = |entry: &Entry| {
-            let by_words = typed.split_whitespace().all(|word| entry.words.contains(word));
-            (!entry.words.starts_with(typed.trim()), !by_words)
-        };
-        found.sort_by_key(rank);
-        found
+        let mut found: Vec<_> = entries(self.keymap).filter_map(ranked).collect();
+        found.sort_by_key(|(rank, _)| *rank);
+        found.into_iter().map(|(_, entry)| entry).collect()
     }
 
     fn rows(&self) -> usize {
-        if self.argument().is_some() { self.offers.len() } else { self.found().len() }
+        if self.suggests_words() {
+            return self.offers.len();
+        }
+        self.found().len() + self.objects().map_or(0, |found| found.objects.len()) + self.found_keys().len()
     }
 
     pub(super) fn key(&mut self, key: Key) -> Step {
@@ -175,11 +230,13 @@ impl Palette {
 
     fn edited(&mut self) {
         self.error = None;
-        self.at = if self.argument().is_some() { None } else { Some(0) };
+        // Enter alone chooses a command, but neither a suggested name nor an object.
+        self.offers = self.following();
+        self.at = if self.suggests_words() || self.found().is_empty() { None } else { Some(0) };
     }
 
     fn enter(&mut self) -> Step {
-        if self.argument().is_some() && self.at.is_some() {
+        if self.suggests_words() && self.at.is_some() {
             // Only the visible line is run, so a chosen name is completed first.
             self.complete();
             return Step::Stay;
@@ -189,11 +246,20 @@ impl Palette {
             Some((_, rest)) if !rest.trim().is_empty() && !self.is_incomplete() => {
                 Step::Run(self.line.text().trim().to_owned())
             }
-            _ => match self.found().get(self.at.unwrap_or(0)).copied() {
-                Some(entry) => self.choose(entry),
-                // The parser of the line reports commands that run only in the shell.
-                None => Step::Run(self.line.text().trim().to_owned()),
-            },
+            _ => {
+                let commands = self.found();
+                let before_keys = commands.len() + self.objects().map_or(0, |found| found.objects.len());
+                let key = self.at.and_then(|at| self.found_keys().get(at.checked_sub(before_keys)?).copied());
+                if let Some(binding) = key {
+                    return Self::enter_key(binding);
+                }
+                match (commands.get(self.at.unwrap_or(0)).copied(), self.objects().cloned()) {
+                    (Some(entry), _) => self.choose(entry),
+                    (None, Some(found)) => self.enter_object(&found, self.at.map(|at| at - commands.len())),
+                    // The parser of the line reports commands that run only in the shell.
+                    (None, None) => Step::Run(self.line.text().trim().to_owned()),
+                }
+            }
         }
     }
 
@@ -203,6 +269,7 @@ impl Palette {
         match (entry.binding, entry.object) {
             (Some(binding), None) => Step::Press(binding, None),
             (Some(binding), Some(_)) if selected.is_some() => Step::Press(binding, selected.cloned()),
+            (None, _) if entry.argument.is_empty() => Step::Run(entry.words.to_owned()),
             _ => {
                 self.put(entry.words);
                 let which = entry.object.map_or(entry.argument, Object::name);
@@ -222,7 +289,8 @@ impl Palette {
 
     /// Completes the command or its argument.
     fn complete(&mut self) {
-        if let Some((_, typed)) = self.argument() {
+        if self.suggests_words() {
+            let typed = self.line.text().rsplit(' ').next().unwrap_or_default();
             let keep = self.line.text().len() - typed.len();
             if let Some(offer) = self.offers.get(self.at.unwrap_or(0)) {
                 let line = format!("{}{} ", &self.line.text()[..keep], offer.value);
@@ -247,7 +315,7 @@ impl Palette {
         let (shown, cursor) = self.line.window(inner.width.saturating_sub(3));
         text(buf, row(0), &format!(": {shown}"), Role::Key);
         let mut y = 1;
-        for line in self.error.iter().flat_map(|error| wrapped(error, inner.width)).take(3) {
+        for line in self.error.iter().flat_map(|error| wrapped(error, inner.width)).take(6) {
             text(buf, row(y), &line, Role::Warn);
             y += 1;
         }
@@ -278,7 +346,7 @@ impl Palette {
 
     /// Returns the suggestions: names for the current argument, or commands.
     fn lines(&self) -> Vec<(String, String)> {
-        if self.argument().is_some() {
+        if self.suggests_words() {
             return self.offers.iter().map(|offer| (offer.value.clone(), offer.about.clone())).collect();
         }
         let selected = |entry: &Entry| {
@@ -287,10 +355,10 @@ impl Palette {
         };
         let line = |entry: Entry| match selected(&entry) {
             Some(selected) => (entry.words.to_owned(), format!("{}: {}", entry.title, selected.name)),
-            None if entry.argument.is_empty() => (entry.words.to_owned(), entry.title.to_owned()),
-            None => (format!("{} {}", entry.words, entry.argument), entry.title.to_owned()),
+            None if entry.argument.is_empty() => (entry.words.to_owned(), entry.described()),
+            None => (format!("{} {}", entry.words, entry.argument), entry.described()),
         };
-        self.found().into_iter().map(line).collect()
+        self.found().into_iter().map(line).chain(self.object_lines()).chain(self.key_lines()).collect()
     }
 
     fn hint(&self) -> String {

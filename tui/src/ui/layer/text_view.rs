@@ -6,9 +6,12 @@ use super::Step;
 use crate::ui::{
     key::Key,
     redacted::Redacted,
-    view::{Role, boxed, lines, wrapped},
+    view::{Role, boxed, lines, width, wrapped},
     world::Cmd,
 };
+
+/// Characters that a table moves to the side for each key.
+const SIDE_STEP: usize = 16;
 
 /// A text in a box.
 #[derive(Clone)]
@@ -20,6 +23,8 @@ pub(crate) struct TextView {
     copy: Option<(String, &'static str)>,
     /// Whether only Esc closes it, because the text is shown once.
     closes_on_esc_only: bool,
+    /// For a table, whose lines are not wrapped: the number of hidden characters at the left.
+    left: Option<usize>,
 }
 
 /// Omits the text, which can be a secret that is shown once.
@@ -31,7 +36,12 @@ impl std::fmt::Debug for TextView {
 
 impl TextView {
     pub(crate) fn new(title: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { title: title.into(), text: text.into(), top: 0, copy: None, closes_on_esc_only: false }
+        Self { title: title.into(), text: text.into(), top: 0, copy: None, closes_on_esc_only: false, left: None }
+    }
+
+    /// Returns a view of a text with columns, which scrolls to the side.
+    pub(crate) fn table(title: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { left: Some(0), ..Self::new(title, text) }
     }
 
     /// Adds a text to copy, if there is one.
@@ -63,6 +73,14 @@ impl TextView {
             }
             Key::Down | Key::Char('j') => self.top += 1,
             Key::Up | Key::Char('k') => self.top = self.top.saturating_sub(1),
+            Key::Right | Key::Char('l') if self.left.is_some() => {
+                let longest = self.text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+                let most = longest.saturating_sub(SIDE_STEP);
+                self.left = self.left.map(|left| (left + SIDE_STEP).min(most));
+            }
+            Key::Left | Key::Char('h') if self.left.is_some_and(|left| left > 0) => {
+                self.left = self.left.map(|left| left.saturating_sub(SIDE_STEP));
+            }
             Key::PageDown => self.top += 10,
             Key::PageUp => self.top = self.top.saturating_sub(10),
             Key::Esc => return Step::Close,
@@ -75,8 +93,13 @@ impl TextView {
     }
 
     pub(super) fn draw(&self, body: Rect, buf: &mut Buffer) {
-        let wide = 76.min(body.width);
-        let shown = wrapped(&self.text, wide.saturating_sub(4));
+        let longest = self.text.lines().map(width).max().unwrap_or(0).saturating_add(4);
+        let wanted = if self.left.is_some() { longest.max(76) } else { 76 };
+        let wide = wanted.min(body.width);
+        let shown: Vec<String> = match self.left {
+            Some(left) => self.text.lines().map(|line| line.chars().skip(left).collect()).collect(),
+            None => wrapped(&self.text, wide.saturating_sub(4)),
+        };
         let high = u16::try_from(shown.len()).unwrap_or(u16::MAX).saturating_add(2);
         let inner = boxed(buf, body, wide, high, &self.title);
         // A text that fits does not scroll.

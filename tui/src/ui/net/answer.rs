@@ -11,7 +11,7 @@ use farrier_common::api::{
 
 use farrier_common::client::Tagged;
 
-use super::{Collaborator, Directory, Excerpt, OrganizationMember, PushedCommits, RepositoryCounts};
+use super::{Collaborator, Directory, Excerpt, FoundObjects, OrganizationMember, PushedCommits, RepositoryCounts};
 use crate::ui::{
     audit::AuditSummary,
     cache::CacheSummary,
@@ -158,6 +158,12 @@ pub(crate) enum Answer {
     },
     /// The result of a check: whether the value is valid, and the text to show.
     Verdict(bool, String),
+    FoundObjects(Box<FoundObjects>),
+    /// The output of a command of the shell.
+    Printed {
+        text: String,
+        failed: bool,
+    },
     /// Success without content.
     Done,
 }

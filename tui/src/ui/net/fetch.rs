@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::{
     Answer, Batch, Page, Problem, Request, account_keys, archive, artifacts, audit, caches, checks, content, counts,
-    deleted, deliveries, hooks, logs, management, organizations, replays, runs, users,
+    deleted, deliveries, hooks, logs, management, objects, organizations, replays, runs, shell, users,
 };
 use crate::{
     exit::Failure,
@@ -133,6 +133,8 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
         Request::Audit { filter, entry, rows } => {
             audit::list(client, &filter, entry, rows, part).await.map_err(failed())?
         }
+        Request::FindObjects(search) => objects::find(client, &search).await.map_err(failed())?,
+        Request::Shell(command) => shell::answer(client, &command).await?,
         Request::Archive { repo, content, existing } => archive::fetch(client, &repo, &content, existing, part).await?,
     })
 }

@@ -19,15 +19,18 @@ mod deleted;
 mod deliveries;
 mod expected;
 mod fetch;
+mod found;
 mod hooks;
 mod logs;
 mod management;
+mod objects;
 mod organizations;
 mod replays;
 mod request;
 mod request_text;
 mod runs;
 mod series;
+mod shell;
 mod users;
 mod zip_listing;
 
@@ -56,12 +59,14 @@ pub(crate) use self::{
     counts::RepositoryCounts,
     deliveries::ROWS_STEP as DELIVERIES_STEP,
     expected::ExpectedRepository,
+    found::{FoundObject, FoundObjects, ObjectSearch},
     logs::OwnRequests,
     management::{Collaborator, ManagementRequest},
     organizations::{OrganizationKey, OrganizationMember, OrganizationRequest, TeamKey},
     replays::{ReplayRequest, read_payload},
     request::Request,
     series::{ResultsSpan, SeriesSpan},
+    shell::ShellCommand,
 };
 use crate::{args::Global, child::Signals, config::Context, exit::Failure};
 

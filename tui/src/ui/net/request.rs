@@ -9,11 +9,12 @@ use farrier_common::{
 };
 
 use super::{
-    KeyRequest, ManagementRequest, OrganizationRequest, ReplayRequest,
+    KeyRequest, ManagementRequest, ObjectSearch, OrganizationRequest, ReplayRequest,
     archive::Existing,
     changes::{Batch, NewHook, SaveHook, SaveRepository},
     logs::OwnRequests,
     series::{ResultsSpan, SeriesSpan},
+    shell::ShellCommand,
 };
 use crate::{transfer::copy::Content, ui::starter::Starter};
 
@@ -261,6 +262,10 @@ pub(crate) enum Request {
         content: Content,
         existing: Existing,
     },
+    /// Looks for objects of all kinds by a word.
+    FindObjects(Box<ObjectSearch>),
+    /// Runs a command of the shell.
+    Shell(Box<ShellCommand>),
 }
 
 impl Request {
@@ -289,6 +294,7 @@ impl Request {
             Self::Manage(_, request) => return request.changes(),
             Self::AccountKeys(_, request) => return request.changes(),
             Self::Organization(request) => return request.changes(),
+            Self::Shell(command) => return command.changes,
             _ => {}
         }
         !matches!(
@@ -297,6 +303,7 @@ impl Request {
                 | Self::Series(_)
                 | Self::Repositories
                 | Self::FindRepositories(_)
+                | Self::FindObjects(_)
                 | Self::Hooks(_)
                 | Self::FailingHooks
                 | Self::HookEvents

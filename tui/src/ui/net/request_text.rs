@@ -100,6 +100,8 @@ impl Request {
                 format!("downloading {reference} of {repo} as {format}")
             }
             Self::Archive { repo, content: Content::All, .. } => format!("downloading all of {repo}"),
+            Self::FindObjects(search) => format!("looking for {}", search.word),
+            Self::Shell(command) => format!("running farrier {}", command.name),
         }
     }
 }

@@ -197,8 +197,11 @@ impl Screens {
                 let arguments = self.organizations.team_arguments().into_iter();
                 Box::new(arguments.map(move |(argument, about)| offer(argument, about)))
             }
-            Object::Branch
-            | Object::Key
+            Object::Branch => {
+                let rows = self.repositories.detail.branches.list.rows().iter();
+                Box::new(rows.map(move |row| offer(row.branch_name().to_owned(), row.commit_title())))
+            }
+            Object::Key
             | Object::Context
             | Object::Event
             | Object::LogRecord

@@ -14,6 +14,7 @@ mod management;
 mod operator_tasks;
 mod organizations;
 mod pager;
+mod palette;
 mod places;
 mod rendering;
 mod sections;

@@ -1,10 +1,11 @@
-//! Commands about users.
+//! Commands about users and access tokens.
 
 use super::LineResult;
 use crate::{
-    args,
+    args, commands,
     ui::{
         app::App,
+        net::Request,
         screens::{ScreenId, user_actions},
     },
 };
@@ -32,6 +33,24 @@ impl App {
                 self.question(ScreenId::Users, |_, world| user_actions::delete_question(&name, None, world))
             }
             _ => return None,
+        })
+    }
+
+    /// Runs a command about access tokens. Returns `None` if no screen shows its result.
+    pub(super) fn token_line(&mut self, command: args::Token) -> Option<LineResult> {
+        Some(match command {
+            args::Token::List { user, .. } => {
+                self.screens.users.show(user);
+                self.go(ScreenId::Users);
+                Ok(())
+            }
+            // The screen shows the new token once and can copy it.
+            args::Token::Create(args) => {
+                commands::token_creation(args).map_err(|failure| failure.report()).and_then(|(user, request)| {
+                    self.change(ScreenId::Users, Request::CreateToken(user, Box::new(request)))
+                })
+            }
+            args::Token::Revoke { .. } => return None,
         })
     }
 }

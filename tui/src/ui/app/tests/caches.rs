@@ -53,8 +53,8 @@ fn the_command_filters_by_repository_key_and_ref() {
 }
 
 #[test]
-fn options_that_the_screen_lacks_run_only_in_the_shell() {
-    for line in ["audit list --own", "audit list --follow", "task run sweep", "task wait 9"] {
+fn commands_that_need_a_terminal_or_never_end_run_only_in_the_shell() {
+    for line in ["audit list --follow", "task wait 9", "hook import -", "passwd"] {
         let mut screen = TestScreen::loaded(120, 40);
         screen.keys(&format!(":{line}\n"));
         let expected = format!("runs only in the shell: farrier {line}");

@@ -286,5 +286,7 @@ fn the_command_shows_the_groups_by_hook_reason_or_host() {
     }
     let mut screen = TestScreen::loaded(120, 40);
     screen.keys(":delivery groups --hook 3\n");
-    assert!(screen.text().contains("runs only in the shell: farrier delivery groups --hook 3"), "{}", screen.text());
+    // The screen has no filter for a hook.
+    let is_shell = |request: &Request| matches!(request, Request::Shell(command) if command.name == "delivery groups");
+    assert!(screen.take_requests().iter().any(is_shell), "{}", screen.text());
 }

@@ -1,26 +1,119 @@
 //! The command line shows the object that is typed: by name, number, UUID or commit.
 
 use super::prelude::*;
+use crate::ui::net::{FoundObject, FoundObjects, ProblemKind};
+
+fn is_search(request: &Request) -> bool {
+    matches!(request, Request::FindObjects(_))
+}
+
+/// Returns an object of the daemon: its kind, its name and the line that shows it.
+fn object(kind: &'static str, name: &str, line: &str, exact: bool) -> FoundObject {
+    let (name, line) = (name.to_owned(), line.to_owned());
+    FoundObject { kind, name, about: "about it".to_owned(), line, exact }
+}
+
+/// Answers the newest search for `word`.
+fn found(screen: &mut TestScreen, word: &str, objects: Vec<FoundObject>) {
+    let searched = vec!["repositories", "users"];
+    let found = FoundObjects { word: word.to_owned(), objects, searched, failed: vec!["hooks"] };
+    screen.answer_last_of(is_search, Ok(Answer::FoundObjects(Box::new(found))));
+}
 
 #[test]
-fn a_name_in_the_command_line_shows_the_repository() {
-    for typed in ["infra/auth", "auth", "AUTH"] {
+fn a_path_in_the_command_line_shows_the_repository() {
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys("3:infra/auth\n");
+    assert_eq!(screen.app.current, ScreenId::Repositories, "{}", screen.text());
+    let row = screen.text().lines().find(|line| line.starts_with('>')).map(str::to_owned);
+    assert!(row.as_ref().is_some_and(|row| row.contains("infra/auth")), "{row:?}");
+}
+
+#[test]
+fn a_name_in_the_command_line_shows_the_only_object_with_this_name() {
+    for (typed, kind, line, expected) in [
+        ("auth", "repository", "repo show infra/auth", ScreenId::Repositories),
+        ("zeta", "user", "user show zeta", ScreenId::Users),
+        ("toolmakers", "organization", "org show toolmakers", ScreenId::Organizations),
+        ("https://ci.example.net/hook", "hook", "hook show 12", ScreenId::Hooks),
+        ("dist-linux.zip", "artifact", "artifact 7", ScreenId::Artifacts),
+        ("nightly", "job", "run show 51", ScreenId::Runs),
+    ] {
         let mut screen = TestScreen::loaded(120, 40);
-        screen.keys("3");
+        screen.keys("6");
         screen.keys(&format!(":{typed}\n"));
-        assert_eq!(screen.app.current, ScreenId::Repositories, "{typed}: {}", screen.text());
-        let row = screen.text().lines().find(|line| line.starts_with('>')).map(str::to_owned);
-        assert!(row.as_ref().is_some_and(|row| row.contains("infra/auth")), "{typed}: {row:?}");
+        let other = object("repository", "data/other", "repo show data/other", false);
+        found(&mut screen, typed, vec![object(kind, typed, line, true), other]);
+        assert_eq!(screen.app.current, expected, "{typed}: {}", screen.text());
+        assert!(screen.app.layers.is_empty(), "{typed}: {}", screen.text());
+        assert_eq!(screen.app.commands, [line]);
     }
 }
 
 #[test]
-fn a_part_of_several_names_filters_the_repositories() {
+fn an_ambiguous_name_shows_a_choice_with_the_kinds() {
     let mut screen = TestScreen::loaded(120, 40);
     screen.keys("3:infra\n");
-    assert_eq!(screen.app.current, ScreenId::Repositories);
+    let both =
+        vec![object("organization", "infra", "org show infra", true), object("user", "infra", "user show infra", true)];
+    found(&mut screen, "infra", both);
     let text = screen.text();
-    assert!(text.contains("infra/gateway") && text.contains("infra/auth") && !text.contains("data/lake"), "{text}");
+    assert!(text.contains("2 objects match 'infra'"), "{text}");
+    assert!(text.contains("organization infra") && text.contains("user infra"), "{text}");
+    assert_eq!(screen.app.current, ScreenId::Hooks, "nothing is guessed");
+    screen.keys("\n");
+    assert_eq!(screen.app.current, ScreenId::Hooks, "Enter alone chooses nothing");
+    screen.press(Key::Down);
+    screen.press(Key::Down);
+    screen.keys("\n");
+    assert_eq!(screen.app.current, ScreenId::Users, "{}", screen.text());
+}
+
+#[test]
+fn objects_are_suggested_while_their_name_is_typed() {
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.take_requests();
+    screen.keys(":zet");
+    let searches = screen.take_requests().into_iter().filter(is_search).count();
+    assert_eq!(searches, 1, "one search at a time");
+    found(&mut screen, "zet", vec![object("user", "zeta", "user show zeta", false)]);
+    assert!(screen.text().contains("user zeta"), "{}", screen.text());
+    screen.keys("a");
+    assert!(!screen.text().contains("user zeta"), "objects of another word are not shown: {}", screen.text());
+    assert!(screen.take_requests().iter().any(is_search));
+    found(&mut screen, "zeta", vec![object("user", "zeta", "user show zeta", true)]);
+    screen.take_requests();
+    screen.keys("\n");
+    assert_eq!(screen.app.current, ScreenId::Users, "{}", screen.text());
+    assert!(!screen.take_requests().iter().any(is_search), "the word is not looked up again");
+    // Words that begin a command are not looked up.
+    screen.keys(":repo create infra/tool");
+    assert!(!screen.take_requests().iter().any(is_search));
+}
+
+#[test]
+fn branches_tags_and_commits_of_the_open_repository_are_found() {
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys("\n");
+    screen.take_requests();
+    screen.keys(":3F2A9C10\n");
+    let requests = screen.take_requests();
+    let repository = requests.iter().rev().find_map(|request| match request {
+        Request::FindObjects(search) => search.repository.clone(),
+        _ => None,
+    });
+    let repository = repository.expect("the open repository is searched").to_string();
+    let line = format!("commit {repository} 3f2a9c10aa");
+    found(&mut screen, "3F2A9C10", vec![object("commit", "3f2a9c10aa", &line, true)]);
+    assert!(
+        screen.take_requests().iter().any(|request| matches!(request, Request::Commit(_, sha) if sha == "3f2a9c10aa")),
+        "{}",
+        screen.text()
+    );
+    screen.keys(&format!(":files {repository} release/1.0\n"));
+    let is_listed =
+        |request: &Request| matches!(request, Request::Directory { reference, .. } if reference == "release/1.0");
+    assert!(screen.take_requests().iter().any(is_listed), "{}", screen.text());
 }
 
 #[test]
@@ -61,24 +154,29 @@ fn a_commit_shows_its_runs() {
 }
 
 #[test]
-fn an_unknown_word_is_refused_in_the_command_line() {
+fn a_name_without_an_object_says_what_was_searched() {
     let mut screen = TestScreen::loaded(120, 40);
     screen.keys(":nothinglikeit\n");
-    assert!(screen.text().contains("is neither a command nor the name"), "{}", screen.text());
+    found(&mut screen, "nothinglikeit", Vec::new());
+    let text = screen.text();
+    assert!(text.contains("'nothinglikeit' is neither a command nor the name"), "{text}");
+    assert!(text.contains("Searched: repositories, users.") && text.contains("Not available: hooks."), "{text}");
+    screen.keys("\n");
+    let why = Problem::new(ProblemKind::Busy(None), "the daemon is busy");
+    screen.answer_last_of(is_search, Err(why));
+    assert!(screen.text().contains("the daemon is busy"), "{}", screen.text());
 }
 
 #[test]
-fn a_name_filters_the_repositories_before_they_are_listed() {
-    for typed in ["auth", "infra/auth"] {
-        let start = Settings { start: Some(ScreenId::Dashboard), ..Settings::default() };
-        let mut screen = TestScreen::with(start, 120, 40);
-        screen.answer(|request| matches!(request, Request::Status), Ok(status()));
-        screen.keys(&format!(":{typed}\n"));
-        assert_eq!(screen.app.current, ScreenId::Repositories, "{}", screen.text());
-        screen.answer(|request| matches!(request, Request::Repositories), Ok(repositories(&NAMES)));
-        let text = screen.text();
-        assert!(text.contains("infra/auth") && !text.contains("data/lake"), "{text}");
-    }
+fn a_path_filters_the_repositories_before_they_are_listed() {
+    let start = Settings { start: Some(ScreenId::Dashboard), ..Settings::default() };
+    let mut screen = TestScreen::with(start, 120, 40);
+    screen.answer(|request| matches!(request, Request::Status), Ok(status()));
+    screen.keys(":infra/auth\n");
+    assert_eq!(screen.app.current, ScreenId::Repositories, "{}", screen.text());
+    screen.answer(|request| matches!(request, Request::Repositories), Ok(repositories(&NAMES)));
+    let text = screen.text();
+    assert!(text.contains("infra/auth") && !text.contains("data/lake"), "{text}");
 }
 
 #[test]

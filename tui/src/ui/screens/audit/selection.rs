@@ -29,7 +29,10 @@ impl AuditSelection {
             // A path consists of the owner and the name, or is the name of something in a repository.
             Some((kind, path)) if path.contains(['/', ' ']) => {
                 if text.len() + 1 + path.len() <= VALUE_MAX_BYTES {
-                    text = format!("{text} {path}").trim_start().to_owned();
+                    if !text.is_empty() {
+                        text.push(' ');
+                    }
+                    text.push_str(path);
                 }
                 kind.to_lowercase()
             }

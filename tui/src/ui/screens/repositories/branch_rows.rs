@@ -18,6 +18,17 @@ pub(crate) struct BranchRow {
     pub(super) is_default: bool,
 }
 
+impl BranchRow {
+    pub(crate) fn branch_name(&self) -> &str {
+        &self.branch.name
+    }
+
+    /// Returns the title of the last commit.
+    pub(crate) fn commit_title(&self) -> String {
+        words::title(&self.branch.commit.message)
+    }
+}
+
 static BRANCH: [Column<BranchRow>; 5] = [
     Column {
         title: "BRANCH",

@@ -11,6 +11,7 @@ pub(super) mod content;
 mod counts;
 mod detail;
 pub(super) mod form;
+mod jumps;
 pub(super) mod management;
 mod pane;
 mod place;
@@ -79,15 +80,6 @@ impl Repositories {
         let Some(id) = found.map(|repo| repo.id) else { return false };
         self.show(id);
         true
-    }
-
-    /// Returns the loaded repositories with this name, or else those whose names contain the word.
-    pub(crate) fn names_like(&self, word: &str) -> Vec<String> {
-        let word = word.to_lowercase();
-        let all = || self.repos.list.rows().iter().map(|repo| repo.full_name().to_owned());
-        let is_named = |path: &String| path.rsplit('/').next().is_some_and(|name| name.eq_ignore_ascii_case(&word));
-        let named: Vec<String> = all().filter(is_named).collect();
-        if named.is_empty() { all().filter(|path| path.to_lowercase().contains(&word)).collect() } else { named }
     }
 
     /// Puts the cursor on a repository, now or as soon as it is loaded.

@@ -7,8 +7,8 @@ mod key_actions;
 mod key_rows;
 mod place;
 mod rows;
-pub(super) mod token_form;
 mod third_pane;
+pub(super) mod token_form;
 mod token_rows;
 
 use std::time::Duration;

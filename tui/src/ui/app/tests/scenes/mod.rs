@@ -2,8 +2,8 @@
 //!
 //! A scene consists of keys and of responses of the daemon. It never sets the state of the program directly.
 
-mod forms;
 mod contexts;
+mod forms;
 mod keys;
 mod layers;
 mod logs;
@@ -16,8 +16,8 @@ mod work;
 
 pub(super) use self::screens::REPOSITORIES;
 use self::{
-    forms::FORMS,
     contexts::CONTEXTS,
+    forms::FORMS,
     keys::KEYS,
     layers::LAYERS,
     logs::{AUDIT, LOGS},
