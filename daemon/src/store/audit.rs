@@ -124,7 +124,8 @@ pub async fn page(snapshot: &Snapshot, query: &AuditQuery) -> Result<AuditPage, 
         high = high.min(first_since(snapshot, until_ms).await?.saturating_sub(1));
     }
     if low > high {
-        return Ok(AuditPage::default());
+        let examined = (!query.filter.words.is_empty()).then_some(0);
+        return Ok(AuditPage { examined, ..AuditPage::default() });
     }
     if !query.filter.words.is_empty() {
         return search(snapshot, query, low, high).await;

@@ -28,6 +28,9 @@ use crate::config::Context;
 /// If no response arrives for this long, the screen shows it.
 const SILENT_AFTER: Duration = Duration::from_secs(3);
 
+/// The address of a daemon to which no connection was opened yet.
+pub(crate) const UNKNOWN_ADDRESS: &str = "the daemon";
+
 /// The state of the connection to the daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Link {

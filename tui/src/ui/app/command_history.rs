@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::App;
+use crate::ui::world::UNKNOWN_ADDRESS;
 
 /// Most saved commands of a daemon.
 const COMMANDS_MAX: usize = 50;
@@ -12,8 +13,11 @@ const COMMANDS_MAX: usize = 50;
 const DAEMONS_MAX: usize = 8;
 /// Longest saved command, bytes.
 const COMMAND_MAX_BYTES: usize = 500;
-/// Parts of words that may come before or contain a secret. Commands with one of them are not saved.
-const SECRETS: [&str; 5] = ["secret", "password", "passwd", "token", "authorization"];
+/// Parts of words that may come before or contain a secret. Commands with one of them are not saved. `--set` sets a
+/// setting of a receiver, which can be a key.
+const SECRETS: [&str; 6] = ["secret", "password", "passwd", "token", "authorization", "--set"];
+/// Characters of an access token. A pasted one looks like a commit ID.
+const TOKEN_LEN: usize = 40;
 
 /// The saved commands by daemon: an ID in a command belongs to another object on another daemon.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,8 +32,10 @@ fn can_be_saved(line: &str) -> bool {
     let lower = line.to_lowercase();
     // An address can contain a password before the `@`, or a secret in its path.
     let has_address = lower.contains("://");
+    let is_token = lower.len() == TOKEN_LEN && lower.bytes().all(|byte| byte.is_ascii_hexdigit());
     line.len() <= COMMAND_MAX_BYTES
         && !has_address
+        && !is_token
         && !line.contains(char::is_control)
         && !SECRETS.iter().any(|secret| lower.contains(secret))
 }
@@ -41,7 +47,10 @@ impl CommandHistory {
             return;
         }
         if !self.daemons.contains_key(daemon) && self.daemons.len() >= DAEMONS_MAX {
-            self.daemons.pop_first();
+            let fewest = self.daemons.iter().min_by_key(|(_, lines)| lines.len()).map(|(name, _)| name.clone());
+            if let Some(name) = fewest {
+                self.daemons.remove(&name);
+            }
         }
         let lines = self.daemons.entry(daemon.to_owned()).or_default();
         lines.retain(|earlier| earlier != line);
@@ -60,20 +69,24 @@ impl CommandHistory {
 impl App {
     /// Adds a command to the history.
     pub(super) fn remember_command(&mut self, line: String) {
-        let daemon = self.daemon_name();
-        self.command_history.add(&daemon, &line);
+        if let Some(daemon) = self.daemon_name() {
+            self.command_history.add(&daemon, &line);
+        }
         self.commands.push(line);
     }
 
     /// Returns the commands of earlier runs and of this one, the newest last.
     pub(super) fn known_commands(&self) -> Vec<String> {
         let daemon = self.daemon_name();
-        let earlier = self.command_history.of(&daemon).iter().filter(|line| !self.commands.contains(line));
+        let saved = daemon.map(|daemon| self.command_history.of(&daemon)).unwrap_or_default();
+        let earlier = saved.iter().filter(|line| !self.commands.contains(line));
         earlier.chain(&self.commands).cloned().collect()
     }
 
-    fn daemon_name(&self) -> String {
-        self.world.context.as_ref().map_or_else(|| self.world.address.clone(), |context| context.name.clone())
+    /// Returns the name of the context, else the address of the daemon; `None` until it is known.
+    fn daemon_name(&self) -> Option<String> {
+        let address = Some(&self.world.address).filter(|address| *address != UNKNOWN_ADDRESS);
+        self.world.context.as_ref().map(|context| &context.name).or(address).cloned()
     }
 }
 
@@ -98,6 +111,7 @@ mod tests {
             history.add(&format!("daemon{number}"), "status");
         }
         assert_eq!(history.daemons.len(), DAEMONS_MAX);
+        assert_eq!(history.of("lab").len(), COMMANDS_MAX, "the daemon with the fewest commands was left out");
         assert!(history.of("other").is_empty());
     }
 
@@ -110,6 +124,8 @@ mod tests {
             "connect https://mia:pw@example.org",
             "mirror add a/b c --username x --PASSWORD-stdin",
             "repo show a\u{1b}b",
+            "hook edit 7 --set key=x",
+            "0123456789abcdef0123456789abcdef01234567",
         ] {
             let mut history = CommandHistory::default();
             history.add("lab", line);

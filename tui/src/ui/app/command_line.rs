@@ -71,9 +71,13 @@ impl App {
     fn shell_line(&mut self, words: &[String]) -> LineResult {
         let line = std::iter::once("farrier").chain(words.iter().map(String::as_str));
         let cli = Cli::try_parse_from(line).map_err(|error| usage(&error))?;
-        let args::Global { socket, url, context, ca, token_file, .. } = &cli.global;
+        let args::Global { socket, url, context, ca, token_file, read_only, .. } = &cli.global;
         if url.is_some() || context.is_some() || [socket, ca, token_file].into_iter().any(Option::is_some) {
             return Err("the connection cannot be changed per command; use `connect NAME|PATH|URL`".to_owned());
+        }
+        // The requests of screens do not know this option of a single command.
+        if *read_only {
+            return self.shell_command(words);
         }
         let done = match cli.command {
             Some(Command::Status { .. }) => {
@@ -113,11 +117,12 @@ impl App {
         done.unwrap_or_else(|| self.shell_command(words))
     }
 
-    /// Shows the audit log with the filters of the command. Returns `None` if the screen lacks one of them.
+    /// Shows the audit log with the filters of the command. Returns `None` if the screen cannot express one of them.
     fn show_audit(&mut self, list: args::ListAudit) -> Option<LineResult> {
         let args::ListAudit { since: None, until: None, own: false, follow: false, .. } = list else {
             return None;
         };
+        let text = filter_words(&list.text.unwrap_or_default())?;
         let columns = [
             ("action", list.action),
             ("actor", list.actor),
@@ -127,8 +132,15 @@ impl App {
             ("repo", list.repo),
             ("user", list.user),
         ];
-        let words = columns.into_iter().filter_map(|(name, value)| Some(filter_word(name, "=", &value?)));
-        let filter = words.chain(list.text).collect::<Vec<_>>().join(" ");
+        let given: Vec<(&str, String)> = columns
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value.filter(|value| !value.is_empty())?)))
+            .collect();
+        if given.iter().any(|(_, value)| value.contains('"')) {
+            return None;
+        }
+        let words = given.iter().map(|(name, value)| filter_word(name, "=", value));
+        let filter = words.chain(Some(text).filter(|text| !text.is_empty())).collect::<Vec<_>>().join(" ");
         self.go(ScreenId::Audit);
         self.filter(&filter);
         Some(Ok(()))
@@ -310,7 +322,20 @@ impl App {
 
 /// Returns the word of a filter that tests a column. `test` is `=` for the exact value, or empty for a part of it.
 fn filter_word(column: &str, test: &str, value: &str) -> String {
-    if value.contains(' ') { format!("{column}:{test}\"{value}\"") } else { format!("{column}:{test}{value}") }
+    if value.contains(char::is_whitespace) {
+        format!("{column}:{test}\"{value}\"")
+    } else {
+        format!("{column}:{test}{value}")
+    }
+}
+
+/// Returns the words of a text as words of a filter, which ignore case. `None` if one has another meaning in filters.
+fn filter_words(text: &str) -> Option<String> {
+    // An upper-case letter makes a word case-sensitive.
+    let text = text.to_lowercase();
+    let has_meaning =
+        |word: &str| word.contains([':', '"']) || word.starts_with(['!', '^', '~']) || word.ends_with('$');
+    (!text.split_whitespace().any(has_meaning)).then_some(text)
 }
 
 /// Returns the first paragraph of a clap error, which names the problem.

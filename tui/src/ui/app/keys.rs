@@ -165,10 +165,12 @@ impl App {
     }
 
     pub(super) fn filter(&mut self, text: &str) {
-        let outcome = self.with_screen(|screen, env| screen.filter(text, env));
+        let error = self.with_screen(|screen, env| screen.filter(text, env)).err();
         self.world.moving_until = Some(self.world.now + REST);
         if let Some(Layer::Search(search)) = self.top_layer_mut() {
-            search.error = outcome.err();
+            search.error = error;
+        } else if let Some(error) = error {
+            self.notify(Tone::Error, error.text);
         }
     }
 

@@ -42,7 +42,7 @@ use super::{
     theme::Theme,
     times::Clock,
     transfers::Transfers,
-    world::{Cmd, DrawnTabs, Link, Tone, World},
+    world::{Cmd, DrawnTabs, Link, Tone, UNKNOWN_ADDRESS, World},
 };
 use crate::config::Context;
 
@@ -127,7 +127,7 @@ impl App {
                 clock: Clock::at(wall, settings.times),
                 now: Duration::ZERO,
                 link: Link::Connecting,
-                address: "the daemon".to_owned(),
+                address: UNKNOWN_ADDRESS.to_owned(),
                 token: None,
                 starter: None,
                 status: None,

@@ -13,7 +13,7 @@ use crate::ui::{
     saved_state::SavedState,
     screens::{FormKind, Screens},
     transfers::Transfers,
-    world::{Cmd, Link, Tone},
+    world::{Cmd, Link, Tone, UNKNOWN_ADDRESS},
 };
 
 impl App {
@@ -125,7 +125,7 @@ impl App {
             _ => None,
         };
         self.world.read_only = self.read_only || self.world.context.as_ref().is_some_and(|one| one.server.read_only);
-        "the daemon".clone_into(&mut self.world.address);
+        UNKNOWN_ADDRESS.clone_into(&mut self.world.address);
         self.messages.clear();
         // An ID in an earlier command belongs to another object on the next daemon.
         self.commands.retain(|line| line.starts_with("connect "));

@@ -69,7 +69,7 @@ pub(super) async fn find(client: &Client, search: &ObjectSearch) -> Result<Answe
         match result {
             Ok(objects) => {
                 found.searched.push(kind);
-                found.objects.extend(objects.into_iter().take(OF_KIND_MAX));
+                found.objects.extend(best(objects));
             }
             Err(error) => {
                 found.failed.push(kind);
@@ -84,6 +84,13 @@ pub(super) async fn find(client: &Client, search: &ObjectSearch) -> Result<Answe
     }
     found.objects.sort_by_key(|one| !one.exact);
     Ok(Answer::FoundObjects(Box::new(found)))
+}
+
+/// Returns at most [`OF_KIND_MAX`] objects of one kind, those with exactly the name first.
+fn best(mut objects: Vec<FoundObject>) -> Vec<FoundObject> {
+    objects.sort_by_key(|one| !one.exact);
+    objects.truncate(OF_KIND_MAX);
+    objects
 }
 
 /// Returns the items of the first page.
@@ -270,7 +277,7 @@ fn in_repository(kind: &'static str, name: String, repository: &RepositoryPath, 
     }
 }
 
-/// Returns the first items whose names contain the word.
+/// Returns the items whose names contain the word, until there are enough and the one with this name is among them.
 async fn named<T: DeserializeOwned>(
     mut pages: Pages<'_>,
     name: impl Fn(&T) -> String,
@@ -280,11 +287,11 @@ async fn named<T: DeserializeOwned>(
     for _ in 0..REF_PAGES_MAX {
         let Some(page) = pages.next(|page: Vec<T>| (0, page), &name).await? else { break };
         found.extend(page.iter().map(&name).filter(|name| has(name, word)));
-        if found.len() >= OF_KIND_MAX || !pages.more() {
+        let has_exact = || found.iter().any(|name| name == word);
+        if (found.len() >= OF_KIND_MAX && has_exact()) || !pages.more() {
             break;
         }
     }
-    found.sort_by_key(|name| name != word);
     Ok(found)
 }
 
@@ -316,4 +323,18 @@ async fn commits(client: &Client, repository: &RepositoryPath, word: &str) -> Fo
         about: format!("{title}  in {repository}"),
         name: commit.sha,
     }])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_with_exactly_the_name_is_not_lost_among_many_others() {
+        let repository: RepositoryPath = "a/tool".parse().unwrap();
+        let names = (0..OF_KIND_MAX + 3).map(|number| format!("feature/main-{number}")).chain(["main".to_owned()]);
+        let found = best(names.map(|name| in_repository("branch", name, &repository, "main")).collect());
+        assert_eq!((found.len(), found[0].name.as_str(), found[0].exact), (OF_KIND_MAX, "main", true));
+        assert_eq!(found[1].name, "feature/main-0", "the others keep their order");
+    }
 }

@@ -31,7 +31,9 @@ pub(super) async fn answer(client: &Client, command: &ShellCommand) -> Result<An
     let cli = Cli::try_parse_from(once("farrier".to_owned()).chain(words));
     let cli = cli.map_err(|error| Failure::Usage(error.to_string()))?;
     let Some(parsed) = cli.command else { return Err(Failure::Usage("the command is missing".to_owned())) };
-    let client = if cli.global.read_only { client.clone().read_only() } else { client.clone() };
+    // The full screen checks whether changes are allowed only for commands that are known to change something.
+    let is_read_only = cli.global.read_only || !command.changes;
+    let client = if is_read_only { client.clone().read_only() } else { client.clone() };
     let output = Output::captured(cli.global.format);
     let ran = Box::pin(commands::run_with(parsed, &client, &output)).await;
     let text = output.take_captured();
@@ -60,5 +62,7 @@ mod tests {
         assert_eq!(error.code(), exit::USAGE, "{error:?}");
         let error = answer(&client, &of("ci begin")).await.unwrap_err();
         assert_eq!(error.code(), exit::USAGE, "{error:?}");
+        let error = answer(&client, &of("org create tools")).await.unwrap_err();
+        assert_eq!(error.code(), exit::FAILED, "a change is not sent: {error:?}");
     }
 }

@@ -10,7 +10,7 @@ use crate::support::TestDaemon;
 #[tokio::test(flavor = "multi_thread")]
 async fn answers_with_and_without_the_cache_have_the_same_objects() {
     let farrier = TestDaemon::start().await;
-    let work = filled(&farrier, 300_000).await;
+    let work = filled(&farrier, 50_000).await;
     let (tip, old) = (work.done(&["rev-parse", "HEAD"]), work.done(&["rev-parse", "HEAD~3"]));
     let (want, have) = (format!("want {tip}"), format!("have {old}"));
     let scratch = scratch(&farrier);

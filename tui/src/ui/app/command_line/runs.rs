@@ -1,6 +1,6 @@
 //! Commands about runs, background tasks and the log.
 
-use super::LineResult;
+use super::{LineResult, filter_words};
 use crate::{
     args,
     ui::{
@@ -16,10 +16,11 @@ impl App {
             args::Run::List(list) => {
                 let (status, conclusion) = (list.status.unwrap_or_default(), list.conclusion.unwrap_or_default());
                 let tab = RunTab::of(&status, &conclusion)?;
+                let text = filter_words(&list.text.unwrap_or_default())?;
                 // Choose before the screen is entered, because entering sends the missing requests.
                 self.with_screens(ScreenId::Runs, |screens, env| screens.runs.choose(list.repo, tab, env));
                 self.go(ScreenId::Runs);
-                if let Some(text) = list.text {
+                if !text.is_empty() {
                     self.filter(&text);
                 }
                 Ok(())
@@ -38,12 +39,12 @@ impl App {
     /// Shows the log. Returns `None` if the screen lacks one of the filters.
     pub(super) fn show_logs(&mut self, args: args::Logs) -> Option<LineResult> {
         let args::Logs { level, grep, target: None, limit: None, .. } = args else { return None };
-        // A filter ignores case only in words without upper-case letters, and some characters have a meaning in it.
-        let text = grep.unwrap_or_default().to_lowercase();
-        let has_meaning = |c: char| c.is_whitespace() || matches!(c, ':' | '"');
-        if text.contains(has_meaning) || text.starts_with(['!', '^', '~']) || text.ends_with('$') {
+        // A filter looks for each word by itself.
+        let text = grep.unwrap_or_default();
+        if text.contains(char::is_whitespace) {
             return None;
         }
+        let text = filter_words(&text)?;
         let level = LogLevel::of(&level.unwrap_or_default());
         self.with_screens(ScreenId::Logs, |screens, env| screens.logs.choose(level, env));
         self.go(ScreenId::Logs);

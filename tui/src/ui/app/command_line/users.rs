@@ -1,6 +1,6 @@
 //! Commands about users and access tokens.
 
-use super::LineResult;
+use super::{LineResult, filter_words};
 use crate::{
     args, commands,
     ui::{
@@ -15,8 +15,9 @@ impl App {
     pub(super) fn user_line(&mut self, command: args::User) -> Option<LineResult> {
         Some(match command {
             args::User::List { text, .. } => {
+                let text = filter_words(&text.unwrap_or_default())?;
                 self.go(ScreenId::Users);
-                if let Some(text) = text {
+                if !text.is_empty() {
                     self.filter(&text);
                 }
                 Ok(())

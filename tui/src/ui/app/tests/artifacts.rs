@@ -345,7 +345,8 @@ fn run_and_artifact_commands_select_the_row_with_that_id() {
     assert!(row(&screen, ">").contains("▾ run 9"), "{}", screen.text());
     screen.take_requests();
     screen.keys(":artifacts infra/gateway\n");
-    assert!(matches!(screen.take_requests().as_slice(), [Request::Runs(Some(path))] if path.name == "gateway"));
+    let sent = screen.take_requests();
+    assert!(matches!(sent.last(), Some(Request::Runs(Some(path))) if path.name == "gateway"), "{sent:?}");
     screen.send(Msg::Answer(screen.app.tickets, Ok(tree())));
     screen.keys(":artifact 999\n");
     screen.send(Msg::Answer(screen.app.tickets, Ok(tree())));

@@ -111,3 +111,18 @@ fn filters_of_the_command_line_are_sent_to_the_daemon() {
     };
     assert_eq!(screen.take_requests().last(), Some(&request(filter)));
 }
+
+#[test]
+fn a_text_with_characters_of_filters_is_searched_by_the_shell() {
+    for line in ["audit list --text '!done'", "audit list --text error:x", "run list --text '^main'", "user list 'a:b'"]
+    {
+        let mut screen = TestScreen::loaded(120, 24);
+        screen.take_requests();
+        screen.keys(&format!(":{line}\n"));
+        let requests = screen.take_requests();
+        assert!(requests.iter().any(|one| matches!(one, Request::Shell(_))), "{line}: {requests:?}");
+    }
+    let mut screen = TestScreen::loaded(120, 24);
+    screen.keys(":audit list --text Wrong\n");
+    assert_eq!(screen.take_requests().last(), Some(&with_text("wrong")), "in any case, as in the shell");
+}

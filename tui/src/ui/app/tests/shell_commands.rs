@@ -2,7 +2,10 @@
 //! shown.
 
 use super::prelude::*;
-use crate::ui::net::{ProblemKind, ShellCommand};
+use crate::ui::{
+    layer::Layer,
+    net::{ProblemKind, ShellCommand},
+};
 
 /// Returns the only command that was sent.
 fn sent(screen: &mut TestScreen) -> ShellCommand {
@@ -71,8 +74,33 @@ fn a_read_only_screen_runs_only_shell_commands_that_change_nothing() {
     screen.take_requests();
     screen.keys(":repo fork infra/auth\n");
     assert!(screen.text().contains("--read-only was given"), "{}", screen.text());
+    screen.keys("\x1b:repo --time iso deploy-key delete web/site 1 --yes\n");
+    assert!(screen.app.layers.iter().all(|open| matches!(open.layer, Layer::Palette(_))), "{}", screen.text());
     screen.keys("\x1b:release show web/site v1\n");
     assert_eq!(sent(&mut screen).name, "release show");
+}
+
+#[test]
+fn a_command_with_the_option_read_only_changes_nothing() {
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.take_requests();
+    screen.keys(":hook off 12 --read-only\n");
+    let requests = screen.take_requests();
+    assert!(!requests.iter().any(|one| matches!(one, Request::EditHook(..))), "{requests:?}");
+    let refused: Vec<_> = requests.into_iter().filter(is_shell).collect();
+    assert!(
+        matches!(refused.as_slice(), [Request::Shell(command)] if command.line.ends_with("--read-only")),
+        "the client refuses the change: {refused:?}"
+    );
+}
+
+#[test]
+fn a_command_asks_whatever_is_between_its_words() {
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.take_requests();
+    screen.keys(":repo --time iso deploy-key delete web/site 1\n");
+    assert!(screen.text().contains("Run repo deploy-key delete?"), "{}", screen.text());
+    assert!(!screen.take_requests().iter().any(is_shell), "nothing is sent before the answer");
 }
 
 #[test]
@@ -120,15 +148,25 @@ fn keys_without_a_command_are_found_with_their_screen() {
 
 #[test]
 fn commands_are_suggested_again_in_the_next_session() {
+    let socket = || Msg::Endpoint(0, "the socket /run/farrier.sock".into(), None);
     let mut screen = TestScreen::loaded(120, 40);
+    screen.send(socket());
     screen.keys(":theme dark\n:token create --user mia --name ci --scopes all\n");
     let saved = serde_json::to_string(&screen.app.saved_state()).unwrap();
     assert!(saved.contains("theme dark") && !saved.contains("token create"), "{saved}");
     let mut again = TestScreen::loaded(120, 40);
+    again.send(socket());
     again.app.recall(&serde_json::from_str(&saved).unwrap());
     again.keys(":");
     again.press(Key::Up);
     assert!(again.text().contains(": theme dark"), "{}", again.text());
+    let mut other = TestScreen::loaded(120, 40);
+    other.app.recall(&serde_json::from_str(&saved).unwrap());
+    other.keys(":");
+    other.press(Key::Up);
+    assert!(!other.text().contains("theme dark"), "the daemon is not known: {}", other.text());
+    other.keys("\x1b:theme dark\n");
+    assert_eq!(other.app.saved_state().commands, screen.app.saved_state().commands);
     // This session still has both.
     screen.keys(":");
     screen.press(Key::Up);

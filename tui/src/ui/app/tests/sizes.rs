@@ -130,5 +130,5 @@ fn is_question(request: &Request) -> bool {
     matches!(
         request,
         Request::Status | Request::Repositories | Request::Hooks(_) | Request::Deliveries { .. } | Request::Runs(_)
-    ) || matches!(request, Request::DeletedRepositories | Request::DeletedArtifacts)
+    ) || matches!(request, Request::DeletedRepositories | Request::DeletedArtifacts | Request::FindObjects(_))
 }

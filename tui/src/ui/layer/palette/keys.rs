@@ -13,7 +13,7 @@ use crate::ui::{
 const TEXT_MIN: usize = 3;
 
 /// Returns the keys of a binding, and the screen where they work.
-fn place(binding: &Binding) -> Option<(String, ScreenId)> {
+fn keys_and_screen(binding: &Binding) -> Option<(String, ScreenId)> {
     let screen = ScreenId::of(binding.scope)?;
     let keys: Vec<String> = binding.keys.iter().map(|key: &Key| key.name()).collect();
     (!keys.is_empty()).then(|| (keys.join(" "), screen))
@@ -28,7 +28,7 @@ impl Palette {
         }
         let matches = |one: &&Binding| {
             let text = format!("{} {}", one.title, one.also).to_lowercase();
-            one.words.is_empty() && place(one).is_some() && synonyms::finds(&text, typed)
+            one.words.is_empty() && keys_and_screen(one).is_some() && synonyms::finds(&text, typed)
         };
         let mut found: Vec<&'static Binding> = Vec::new();
         for binding in self.keymap.all().iter().filter(matches) {
@@ -43,7 +43,7 @@ impl Palette {
 
     pub(super) fn key_lines(&self) -> Vec<(String, String)> {
         let line = |binding: &Binding| {
-            let (keys, screen) = place(binding)?;
+            let (keys, screen) = keys_and_screen(binding)?;
             Some((binding.title.to_owned(), format!("key {keys} on {}", screen.name())))
         };
         self.found_keys().into_iter().filter_map(line).collect()
@@ -51,7 +51,7 @@ impl Palette {
 
     /// Goes to the screen of a binding and says which key to press there.
     pub(super) fn enter_key(binding: &Binding) -> Step {
-        let Some((keys, screen)) = place(binding) else { return Step::Stay };
+        let Some((keys, screen)) = keys_and_screen(binding) else { return Step::Stay };
         let text = format!("{}: press {keys} here", binding.title);
         Step::Then(vec![Cmd::Screen(screen), Cmd::Notify(Tone::Plain, text)])
     }

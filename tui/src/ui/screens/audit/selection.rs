@@ -8,6 +8,8 @@ use crate::ui::list::Filter;
 const VALUE_MAX_BYTES: usize = 512;
 /// Columns whose texts are parts of the text in which the daemon looks for words.
 const TEXTS: [&str; 6] = ["action", "actor", "object", "result", "from", "repo"];
+/// Kinds of actors. An actor without a name is shown by its kind, which the daemon does not compare with names.
+const ACTOR_KINDS: [&str; 6] = ["user", "ci_agent", "job", "anonymous", "command", "daemon"];
 
 /// The entries that the daemon selects. The filter then applies to them as well, because it knows more tests than the
 /// daemon.
@@ -28,21 +30,21 @@ impl AuditSelection {
         let object = match equal("object").split_once(' ') {
             // A path consists of the owner and the name, or is the name of something in a repository.
             Some((kind, path)) if path.contains(['/', ' ']) => {
-                if text.len() + 1 + path.len() <= VALUE_MAX_BYTES {
-                    if !text.is_empty() {
-                        text.push(' ');
-                    }
-                    text.push_str(path);
-                }
+                add_words(&mut text, path);
                 kind.to_lowercase()
             }
             Some((kind, name)) => format!("{}:{name}", kind.to_lowercase()),
             None => equal("object").to_lowercase(),
         };
+        let mut actor = equal("actor");
+        if ACTOR_KINDS.iter().any(|kind| kind.eq_ignore_ascii_case(actor)) {
+            add_words(&mut text, actor);
+            actor = "";
+        }
         let result = equal("result").to_lowercase();
         let filter = AuditFilter {
             // Names of accounts have no blanks. A value with some is the shown text, such as `admin as mia`.
-            actor: Some(equal("actor")).filter(|name| !name.contains(' ')).unwrap_or_default().to_owned(),
+            actor: Some(actor).filter(|name| !name.contains(' ')).unwrap_or_default().to_owned(),
             action: equal("action").to_lowercase(),
             object,
             repository: equal("repo").to_owned(),
@@ -54,6 +56,13 @@ impl AuditSelection {
             ..AuditFilter::default()
         };
         Self { filter, entry }
+    }
+}
+
+/// Adds words to a text, unless it would be too long for the daemon.
+fn add_words(text: &mut String, words: &str) {
+    if text.len() + 1 + words.len() <= VALUE_MAX_BYTES {
+        text.extend([if text.is_empty() { "" } else { " " }, words]);
     }
 }
 
@@ -79,6 +88,7 @@ mod tests {
             ("actor:mia repo:octo !from:x", "q=mia%20octo"),
             ("actor:=mia action:=Token result:=refused", "actor=mia&action=token&result=refused"),
             ("actor:=\"admin as mia\" result:=odd", ""),
+            ("x actor:=Anonymous", "q=x%20Anonymous"),
             ("user:=mia request:=ab12", "request_id=ab12&user=mia"),
             ("object:=\"hook 7\"", "object=hook%3A7"),
             ("object:=User", "object=user"),
