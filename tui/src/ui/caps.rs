@@ -103,35 +103,29 @@ pub(crate) fn full_screen(term: Option<OsString>) -> bool {
 mod tests {
     use super::*;
 
-    fn look(options: AppearanceOptions, set: &'static [(&str, &str)]) -> (Colors, bool) {
+    fn look(options: AppearanceOptions, set: &[(&str, &str)]) -> (Colors, bool) {
         let look = Appearance::of(options, |name| {
-            set.iter().find(|(n, _)| *n == name).map(|(_, value)| OsString::from(*value))
+            set.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(*value))
         });
         (look.colors, look.glyphs == Glyphs::Unicode)
     }
 
     #[test]
     fn gnu_screen_gets_no_24_bit_colors_of_the_outer_terminal() {
-        fn colors(options: AppearanceOptions, set: &[(&str, &str)]) -> Appearance {
-            Appearance::of(options, |name| {
-                set.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(*value))
-            })
-        }
         use Colors::{Many, Palette, True};
         let outer = |term: &'static str| [("LANG", "C.UTF-8"), ("COLORTERM", "truecolor"), ("TERM", term)];
         let plain = AppearanceOptions::default();
         for (term, expected) in [("screen", Palette), ("screen-256color", Many), ("screen.xterm-256color", Many)] {
-            let look = colors(plain, &outer(term));
-            assert_eq!((look.colors, look.glyphs), (expected, Glyphs::Unicode), "{term}");
+            assert_eq!(look(plain, &outer(term)), (expected, true), "{term}");
             assert!(full_screen(Some(term.into())), "{term}");
         }
         // tmux, whose default name was `screen` until version 3.5; and mosh, which does not forward COLORTERM.
         let tmux = [outer("screen-256color").as_slice(), &[("TMUX", "/tmp/tmux,1,0")]].concat();
-        assert_eq!(colors(plain, &tmux).colors, True);
-        assert_eq!(colors(plain, &[("TERM", "xterm-256color")]).colors, Many);
+        assert_eq!(look(plain, &tmux).0, True);
+        assert_eq!(look(plain, &[("TERM", "xterm-256color")]).0, Many);
         // GNU screen 5 understands them.
         let asked = AppearanceOptions { flag: "true".parse().ok(), ..plain };
-        assert_eq!(colors(asked, &outer("screen-256color")).colors, True);
+        assert_eq!(look(asked, &outer("screen-256color")).0, True);
     }
 
     #[test]

@@ -98,11 +98,13 @@ impl AnswerIndex {
         }
     }
 
-    /// Removes `answer` if no request has found it.
-    pub(super) fn remove_unshared(&mut self, key: Digest, answer: &Arc<Answer>) {
-        if self.answers.get(&key).is_some_and(|kept| !kept.is_shared) {
+    /// Removes `answer` if no request has found it. Returns whether it is still kept.
+    pub(super) fn keep_shared(&mut self, key: Digest, answer: &Arc<Answer>) -> bool {
+        let is_shared = self.answers.get(&key).is_some_and(|kept| kept.is_shared && Arc::ptr_eq(&kept.answer, answer));
+        if !is_shared {
             self.remove(key, answer);
         }
+        is_shared
     }
 
     /// Removes the answers of `repository` in other states: no request finds them any more. The caller drops them

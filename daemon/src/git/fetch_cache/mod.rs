@@ -7,7 +7,7 @@
 //!
 //! The first request of a client that has commits is stored, too: after a push, all copies of a repository send the
 //! same one, and its answer is small. If the answer is larger than `FIRST_MAX_BYTES` and no other request reads it by
-//! then, it is not kept.
+//! then, it is not kept, and no other answer is removed to make room for it.
 //!
 //! Answers are found by repository, state and canonical request ([`mod@request`]). They are copies of
 //! what git reads from the repository: removing one loses nothing. Files have no names and end with the daemon, so a
@@ -188,14 +188,23 @@ impl FetchCache {
         Some(SharedFetch::Write(writer, reader))
     }
 
-    /// Counts `bytes` more to `answer`, after others were removed if necessary. Returns `false` if they do not fit.
-    fn make_room(&self, answer: &Answer, bytes: u64) -> bool {
-        if answer.counted() + bytes > self.max_answer_bytes {
+    /// Returns whether one answer may have `bytes`.
+    fn may_hold(&self, bytes: u64) -> bool {
+        bytes <= self.max_answer_bytes
+    }
+
+    /// Counts `bytes` more to `answer`, if `evicts` after others were removed if necessary. Returns `false` if they do
+    /// not fit.
+    fn make_room(&self, answer: &Answer, bytes: u64, evicts: bool) -> bool {
+        if !self.may_hold(answer.counted() + bytes) {
             return false;
         }
         let mut lookup = self.lookup();
         let mut evicted = Vec::new();
         while self.total.load(Ordering::SeqCst) + bytes > self.max_bytes {
+            if !evicts {
+                return false;
+            }
             let Some(least) = lookup.index.take_least_used() else { return false };
             // Now, because the file is closed after the lock is released.
             least.uncount();
@@ -276,16 +285,18 @@ impl AnswerWriter {
     /// read enough of the earlier bytes; the answer is then not kept.
     pub async fn append(&self, bytes: Bytes, has_disk_space: bool) -> Result<(), AnswerEnd> {
         if self.answer.progress().ring.is_none() {
-            let length = bytes.len() as u64;
-            if self.is_first && self.answer.counted() + length > FIRST_MAX_BYTES {
-                self.cache.lookup().index.remove_unshared(self.origin.key(), &self.answer);
-            }
-            let has_room = has_disk_space && self.cache.make_room(&self.answer, length);
+            let (length, total) = (bytes.len() as u64, self.answer.counted() + bytes.len() as u64);
+            let is_large_first = self.is_first && total > FIRST_MAX_BYTES;
+            // Only its own client reads it then, so it takes no space from answers that others use.
+            let is_unkept = is_large_first && !self.cache.lookup().index.keep_shared(self.origin.key(), &self.answer);
+            let has_room = has_disk_space && self.cache.make_room(&self.answer, length, !is_unkept);
             if has_room && self.answer.append(&bytes).await {
                 return Ok(());
             }
             self.forget();
-            self.cache.lookup().recent.exclude(self.origin.request, self.shape, Instant::now());
+            if !(is_unkept && has_disk_space && self.cache.may_hold(total)) {
+                self.cache.lookup().recent.exclude(self.origin.request, self.shape, Instant::now());
+            }
             self.answer.make_ring()?;
         }
         self.answer.append_to_ring(bytes).await

@@ -12,6 +12,23 @@ use crate::{
 
 /// Maximum number of repositories whose paths are read for one response.
 const PATHS_MAX: usize = 200;
+/// Segments that names of files, branches or tags follow. Such names can have any text.
+const BEFORE_NAMES: [&str; 14] = [
+    "archive",
+    "branch_protections",
+    "branches",
+    "bundle",
+    "compare",
+    "contents",
+    "git",
+    "media",
+    "raw",
+    "statuses",
+    "sync_fork",
+    "tags",
+    "tarball",
+    "zipball",
+];
 
 /// A kind of object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,18 +112,20 @@ fn of_audit_line(line: &LogLine) -> Option<LogObject> {
 fn of_path(path: &str) -> Vec<LogObject> {
     let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     let mut found = Vec::new();
-    match segments[..] {
-        ["api", _, "repos", owner, name, ..] | ["api", "farrier", _, "repos", owner, name, ..] => {
+    let mut rest = segments.as_slice();
+    match segments.as_slice() {
+        ["api", _, "repos", owner, name, after @ ..] | ["api", "farrier", _, "repos", owner, name, after @ ..] => {
             found.extend(repository(owner, name));
+            rest = after;
         }
         ["api", _, "users", name, ..] | ["api", _, "admin", "users", name, ..] if is_user(name) => {
-            found.push(LogObject::named(LogObjectKind::User, name));
+            found.push(LogObject::named(LogObjectKind::User, *name));
         }
         [owner, name, ..] if name.ends_with(".git") => found.extend(repository(owner, name.trim_end_matches(".git"))),
         _ => {}
     }
     if segments.first() == Some(&"api") {
-        for pair in segments.windows(2) {
+        for pair in rest.windows(2).take_while(|pair| !BEFORE_NAMES.contains(&pair[0])) {
             let id = pair[1].parse::<u64>().ok().filter(|id| *id != 0);
             match (pair[0], id) {
                 ("hooks", Some(id)) => found.push(LogObject::with_id(LogObjectKind::Hook, id)),
@@ -209,6 +228,8 @@ mod tests {
                 &["Delivery 07c1a4e5f-0000-4000-8000-00000000000e"],
             ),
             ("/api/farrier/v1/deliveries/groups", &[]),
+            ("/api/v1/repos/hooks/7", &["Repository 0hooks/7"]),
+            ("/api/v1/repos/octo/demo/contents/runs/9", &["Repository 0octo/demo"]),
             ("/api/v1/admin/users/eve", &["User 0eve"]),
             ("/octo/demo.git/git-receive-pack", &["Repository 0octo/demo"]),
             ("/api/v1/repos/search", &[]),

@@ -6,6 +6,7 @@
 use super::App;
 use crate::ui::{
     place::Place,
+    screens::ScreenId,
     world::{Link, Tone},
 };
 
@@ -38,7 +39,7 @@ pub(super) struct History {
     left: Option<Place>,
     /// Whether this message has shown a screen.
     jumped: bool,
-    /// Whether the last jump of the user has kept the place before it. A response to it continues the same jump.
+    /// Whether a jump since the last key or click has kept the place before it. A response continues the same jump.
     is_kept: bool,
     arrival: Option<Arrival>,
     /// The address of the daemon and the place of an earlier session, until the daemon is known.
@@ -56,10 +57,14 @@ impl App {
         }
     }
 
-    /// Remembers the place before a key or a click. Nothing waits for an earlier place any more.
-    pub(super) fn note_input(&mut self) {
+    /// Remembers the place before a message that may show another one.
+    pub(super) fn note_place(&mut self) {
         self.history.left = Some(self.place());
-        self.history.arrival = None;
+    }
+
+    /// Begins a key or a click. Nothing waits for an earlier place any more.
+    pub(super) fn note_input(&mut self) {
+        (self.history.arrival, self.history.is_kept) = (None, false);
         if self.world.link == Link::Up {
             self.history.earlier = None;
         }
@@ -78,12 +83,9 @@ impl App {
         let (left, jumped) = (self.history.left.take(), std::mem::take(&mut self.history.jumped));
         let Some(left) = left.filter(|_| jumped) else { return };
         let here = self.place();
-        let is_new = !left.is_same(&here);
         let continues = !is_input && self.history.is_kept && left.screen == here.screen;
-        if is_input {
-            self.history.is_kept = is_new;
-        }
-        if is_new && !continues {
+        if !continues && !left.is_same(&here) {
+            self.history.is_kept = true;
             self.history.forward.clear();
             keep(&mut self.history.back, left);
         }
@@ -111,13 +113,19 @@ impl App {
 
     /// Shows a place.
     fn arrive(&mut self, place: Place, way: Way) {
-        let Some(id) = place.id() else { return };
         // Choose before the screen is entered, because entering sends the missing requests.
-        self.with_screens(id, |screens, env| screens.get_mut(id).restore(&place.shown, env));
+        let Some(id) = self.show_place(&place) else { return };
         self.go(id);
         (self.history.jumped, self.history.is_kept) = (false, false);
         self.history.arrival = Some(Arrival { place, way });
         self.check_arrival();
+    }
+
+    /// Makes the screen of a place show it. Returns the screen.
+    fn show_place(&mut self, place: &Place) -> Option<ScreenId> {
+        let id = place.id()?;
+        self.with_screens(id, |screens, env| screens.get_mut(id).restore(&place.shown, env));
+        Some(id)
     }
 
     /// When the rows of the shown place are loaded: goes on if its object is gone.
@@ -138,19 +146,25 @@ impl App {
         }
     }
 
-    /// Shows the next place instead of one whose object is gone; the list if there is none.
+    /// Shows the next place instead of one whose object is gone; the list if there is none, or if the object may still
+    /// exist.
     fn skip(&mut self, Arrival { mut place, way }: Arrival) {
-        let object = if place.object.is_empty() { "The row" } else { place.object.as_str() };
+        let object = if place.object.is_empty() { "The row".to_owned() } else { std::mem::take(&mut place.object) };
+        (place.shown.is_open, place.shown.list.row) = (false, None);
+        let may_exist = self.screen().has_unloaded_objects();
         let (next, which) = match way {
+            _ if may_exist => (None, ""),
             Way::Back => (self.history.back.pop(), "the place before it"),
             Way::Forward => (self.history.forward.pop(), "the place after it"),
             Way::Return => (None, ""),
         };
         let Some(next) = next else {
-            self.notify(Tone::Plain, format!("{object} is no longer listed"));
-            (place.shown.is_open, place.shown.list.row) = (false, None);
+            let state = if may_exist { "is not among the loaded rows" } else { "is no longer listed" };
+            self.notify(Tone::Plain, format!("{object} {state}"));
             return self.arrive(place, Way::Return);
         };
+        // Otherwise its screen would open another object when it is shown again.
+        self.show_place(&place);
         self.notify(Tone::Plain, format!("{object} is no longer listed; this is {which}"));
         self.arrive(next, way);
     }

@@ -202,6 +202,9 @@ impl App {
         (self.world.now, self.world.clock.now) = (now, wall);
         self.freeze_rows();
         let is_input = matches!(msg, Msg::Key(_) | Msg::Mouse(_));
+        if is_input || matches!(msg, Msg::Answer(..)) {
+            self.note_place();
+        }
         if is_input {
             self.note_input();
         }

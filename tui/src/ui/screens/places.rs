@@ -23,6 +23,11 @@ pub(crate) trait Placed: Debug {
 
     /// Returns the list with the object of a place; `None` if its rows come and go by themselves.
     fn objects(&self) -> Option<&dyn ListView>;
+
+    /// Returns whether the daemon has objects that are not loaded. One that is not in the list may still exist then.
+    fn has_unloaded_objects(&self) -> bool {
+        false
+    }
 }
 
 /// Returns the place of a screen with one list and nothing else.
@@ -55,6 +60,10 @@ impl Placed for AuditLog {
 
     fn objects(&self) -> Option<&dyn ListView> {
         Some(&self.rows)
+    }
+
+    fn has_unloaded_objects(&self) -> bool {
+        self.is_cut()
     }
 }
 

@@ -57,19 +57,34 @@ async fn answers_that_no_other_request_has_found_make_room_first() {
 }
 
 #[tokio::test]
+async fn a_large_answer_that_is_not_kept_removes_no_other_answer() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let step = usize::try_from(FIRST_MAX_BYTES).expect("small");
+    let cache = cache(dir.path(), 3 * FIRST_MAX_BYTES, 3 * FIRST_MAX_BYTES);
+    let (writer, reader) = begin_first(&cache, 1).await;
+    writer.append(bytes(step), true).await.expect("stored");
+    complete(&writer);
+    drop((writer, reader));
+    let (writer, reader) = begin_first(&cache, 2).await;
+    let all = bytes(4 * step);
+    let writing = async {
+        for chunk in 0..4 {
+            writer.append(all.slice(chunk * step..(chunk + 1) * step), true).await.expect("stored or sent on");
+        }
+        complete(&writer);
+    };
+    let (read, ()) = tokio::join!(rest(reader), writing);
+    assert!(read == (all.to_vec(), AnswerEnd::Complete), "the client gets all of it");
+    assert!(!cache.lookup().recent.is_excluded(request(2)), "a second request is stored");
+    drop(writer);
+    assert_eq!([1, 2].map(|number| is_found(&cache, number)), [true, false]);
+    assert_eq!((cache.usage().evictions, cache.usage().bytes), (0, FIRST_MAX_BYTES));
+}
+
+#[tokio::test]
 async fn only_first_requests_with_haves_are_stored() {
     let dir = tempfile::tempdir().expect("a directory");
-    let config = config::GitConfig {
-        max_processes: 4,
-        max_archives: 2,
-        timeout: Duration::from_secs(20),
-        max_push_bytes: 1 << 20,
-        prune_after_days: 0,
-        cache_max_bytes: 1 << 20,
-        cache_max_answer_bytes: 1 << 20,
-        bundle_min_bytes: 0,
-        bundle_max_bytes: 0,
-    };
+    let config = config::GitConfig { cache_max_bytes: 1 << 20, cache_max_answer_bytes: 1 << 20, ..git_config() };
     let git = Git::open(dir.path(), &config).expect("directories");
     git.init_bare(7, "main", false).await.expect("created");
     let parse = |more: &str, want: char| {

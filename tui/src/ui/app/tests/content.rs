@@ -215,7 +215,7 @@ fn a_tag_cannot_be_created_in_an_empty_repository() {
     screen.keys("G\n]]]]");
     screen.keys("n");
     let text = screen.text();
-    assert!(!text.contains("New tag in") && text.contains("push a commit first"), "{text}");
+    assert!(!text.contains("New tag in") && text.contains("push first"), "{text}");
 }
 
 #[test]

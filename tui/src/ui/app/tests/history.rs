@@ -1,7 +1,7 @@
 //! The history of places: back, forward, places whose object is gone, and the return after a restart.
 
 use super::prelude::*;
-use crate::ui::net::Reconnect;
+use crate::ui::net::{FoundObject, FoundObjects, Reconnect};
 
 fn current_row(screen: &TestScreen) -> String {
     screen.text().lines().find(|line| line.starts_with('>')).unwrap_or_default().to_owned()
@@ -76,6 +76,22 @@ fn a_place_whose_object_is_gone_is_left_out() {
 }
 
 #[test]
+fn the_screen_of_an_opened_object_that_is_gone_shows_its_list_later() {
+    let mut screen = TestScreen::loaded(120, 40);
+    open_users(&mut screen);
+    let first = screen.app.screen().subject();
+    screen.keys("\n");
+    assert_eq!(screen.app.screen().right_has_focus(), Some(true), "{}", screen.text());
+    screen.keys("3-");
+    let Answer::Users(mut left) = users() else { unreachable!() };
+    left.items.retain(|user| Some(user.login()) != first.as_deref());
+    screen.answer(|request| *request == Request::Users, Ok(Answer::Users(left)));
+    assert_eq!(screen.app.current, ScreenId::Repositories, "{}", screen.text());
+    screen.keys("7");
+    assert_eq!(screen.app.screen().right_has_focus(), Some(false), "another user is not opened: {}", screen.text());
+}
+
+#[test]
 fn a_key_after_going_back_ends_the_search_for_the_object() {
     let mut screen = TestScreen::loaded(120, 40);
     open_hooks(&mut screen);
@@ -99,6 +115,45 @@ fn a_delivery_is_open_at_the_same_tab_after_going_back() {
     assert_eq!(screen.app.current, ScreenId::Deliveries);
     let shown = |text: &str| text.lines().skip(1).take(8).map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(shown(&screen.text()), shown(&before));
+}
+
+fn is_runs(request: &Request) -> bool {
+    matches!(request, Request::RunList { .. })
+}
+
+#[test]
+fn a_response_that_shows_another_object_of_the_same_screen_keeps_the_place_before_it() {
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys("8");
+    screen.answer(is_runs, Ok(run_list()));
+    assert_eq!(screen.app.screen().subject().as_deref(), Some("run 12"), "{}", screen.text());
+    screen.keys(":nightly\n");
+    let (name, line) = ("nightly".to_owned(), "run show 8".to_owned());
+    let job = FoundObject { kind: "job", name: name.clone(), about: String::new(), line, exact: true };
+    let found = FoundObjects { word: name, objects: vec![job], searched: vec!["runs"], failed: Vec::new() };
+    let is_search = |request: &Request| matches!(request, Request::FindObjects(_));
+    screen.answer_last_of(is_search, Ok(Answer::FoundObjects(Box::new(found))));
+    assert_eq!(screen.app.screen().subject().as_deref(), Some("run 8"), "{}", screen.text());
+    screen.keys("-");
+    assert_eq!(screen.app.current, ScreenId::Runs, "{}", screen.text());
+    assert_eq!(screen.app.screen().subject().as_deref(), Some("run 12"), "{}", screen.text());
+}
+
+#[test]
+fn a_row_that_may_be_older_than_the_loaded_ones_is_not_reported_as_gone() {
+    let mut screen = TestScreen::loaded(120, 40);
+    let newest = || found_run(12, "infra/gateway", "success");
+    screen.keys("8");
+    screen.answer(is_runs, Ok(run_page(vec![newest(), found_run(8, "web/site", "failure")], true)));
+    screen.keys("j");
+    assert_eq!(screen.app.screen().subject().as_deref(), Some("run 8"), "{}", screen.text());
+    screen.keys(":run list --repo infra/auth\n");
+    screen.answer(is_runs, Ok(run_page(Vec::new(), false)));
+    screen.keys("-");
+    screen.answer(is_runs, Ok(run_page(vec![newest()], true)));
+    let text = screen.text();
+    assert_eq!(screen.app.current, ScreenId::Runs, "{text}");
+    assert!(text.contains("run 8 is not among the loaded rows"), "{text}");
 }
 
 /// Quits and starts again with the saved state. The daemon has the address of `of`.

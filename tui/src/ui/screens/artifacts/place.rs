@@ -2,7 +2,7 @@
 
 use super::{
     Artifacts,
-    tree::{ArtifactOrder, NodeId},
+    tree::{ArtifactOrder, Node, NodeId},
 };
 use crate::ui::{list::ListView, place::ScreenPlace, screens::places::Placed, world::Env};
 
@@ -23,7 +23,13 @@ impl Placed for Artifacts {
         if let Some(pending) = self.pending_cursor {
             list.row = Some(format!("{pending:?}"));
         }
+        // The run of a job must be unfolded again.
+        let run = match self.rows.list.current() {
+            Some(Node::Job { run, .. }) => run.id.to_string(),
+            _ => String::new(),
+        };
         ScreenPlace { list, tab: self.options.order as usize, ..ScreenPlace::default() }
+            .limited("run", run)
             .limited("repo", self.of.as_ref().map(ToString::to_string).unwrap_or_default())
             .limited("order", if self.options.reversed { "reversed" } else { "" })
     }
@@ -35,6 +41,7 @@ impl Placed for Artifacts {
         }
         self.options.order = ArtifactOrder::of(place.tab);
         self.options.reversed = !place.limit("order").is_empty();
+        self.options.open.extend(place.limit("run").parse::<i64>().ok());
         ListView::restore(&mut self.rows, &place.list);
         self.arrange();
         // The row may be inside a folded run.
@@ -52,6 +59,15 @@ impl Placed for Artifacts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_run_of_a_job_is_unfolded_again() {
+        let (size, now) = (ratatui::layout::Size::new(80, 24), jiff::Timestamp::UNIX_EPOCH);
+        let world = crate::ui::app::App::new(size, crate::ui::settings::Settings::default(), now).world;
+        let mut screen = Artifacts::default();
+        screen.restore(&ScreenPlace::default().limited("run", "9"), &mut Env::new(&world));
+        assert!(screen.options.open.contains(&9));
+    }
 
     #[test]
     fn the_row_of_a_place_is_the_identity_of_a_node() {

@@ -76,7 +76,7 @@ impl Default for AuditLog {
 
 impl AuditLog {
     /// Whether older entries exist that are not loaded.
-    fn is_cut(&self) -> bool {
+    pub(super) fn is_cut(&self) -> bool {
         self.rows.has_all() && self.searched.more
     }
 

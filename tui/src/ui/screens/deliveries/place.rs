@@ -43,4 +43,8 @@ impl Placed for Deliveries {
     fn objects(&self) -> Option<&dyn ListView> {
         Some(&self.rows)
     }
+
+    fn has_unloaded_objects(&self) -> bool {
+        self.is_cut()
+    }
 }

@@ -268,7 +268,7 @@ impl Repositories {
             Action::DeleteTag if self.tag().is_none() => Some("no tag selected".to_owned()),
             Action::History if !self.detail.has_current() => Some("nothing selected".to_owned()),
             Action::NewBranch | Action::NewTag if here.is_some_and(RepositorySummary::is_empty) => {
-                Some("the repository is empty: push a commit first".to_owned())
+                Some("the repository is empty; push first".to_owned())
             }
             Action::CancelMigration if here.is_none_or(|repo| repo_rows::state(repo) != "migrating") => {
                 Some("no import is running here".to_owned())

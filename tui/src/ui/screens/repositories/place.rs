@@ -45,6 +45,10 @@ impl Placed for Repositories {
     fn objects(&self) -> Option<&dyn ListView> {
         Some(&self.repos)
     }
+
+    fn has_unloaded_objects(&self) -> bool {
+        self.repos.is_cut()
+    }
 }
 
 impl Repositories {

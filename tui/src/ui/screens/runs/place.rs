@@ -30,4 +30,8 @@ impl Placed for Runs {
     fn objects(&self) -> Option<&dyn ListView> {
         Some(&self.rows)
     }
+
+    fn has_unloaded_objects(&self) -> bool {
+        self.searched.more
+    }
 }
