@@ -105,8 +105,9 @@ pub struct Status {
     /// Stored data by owner; only for administrators whose token may read the administration, and absent until the
     /// daemon has added it up for the first time, about a minute after its start.
     pub storage: Option<StorageByOwner>,
-    /// Quotas that were full or nearly full at their last check, which each upload makes; only for administrators. At
-    /// most 20, the oldest first. Quotas that were not checked for a day or since the start are not included.
+    /// Quotas that were full or nearly full at their last check, which each upload makes; only for administrators whose
+    /// token may read the administration. At most 20, the oldest first. Quotas that were not checked for a day or since
+    /// the start are not included.
     pub quotas: Vec<QuotaStatus>,
 }
 

@@ -168,7 +168,7 @@ pub async fn status(context: &Context, identity: &Identity) -> Result<Status, Er
         ssh_host_keys: context.serving.ssh.host_keys.clone(),
         kept: if identity.is_admin() { Some(kept(context).await?) } else { None },
         storage: storage_use::shown(context, identity),
-        quotas: if identity.is_admin() { quotas(context).await? } else { Vec::new() },
+        quotas: if storage_use::may_read(identity) { quotas(context).await? } else { Vec::new() },
     })
 }
 

@@ -44,13 +44,19 @@ impl StorageUse {
     }
 }
 
-/// Returns the last result, for administrators whose access is not limited to repositories or public objects.
-pub(super) fn shown(context: &Context, identity: &Identity) -> Option<StorageByOwner> {
-    let may_read = identity.token().is_none_or(|token| {
+/// Returns whether the caller may read data about all owners: an administrator whose access is not limited to
+/// repositories or public objects, and whose token may read the administration.
+pub(super) fn may_read(identity: &Identity) -> bool {
+    let token_allows = identity.token().is_none_or(|token| {
         let is_limited = !token.repositories.is_empty() || token.scopes.public_only();
         !is_limited && token.scopes.allows(Category::Admin, Level::Read)
     });
-    let last = context.storage_use.last().filter(|_| identity.is_admin() && may_read)?;
+    identity.is_admin() && token_allows
+}
+
+/// Returns the last result, for callers who may read it.
+pub(super) fn shown(context: &Context, identity: &Identity) -> Option<StorageByOwner> {
+    let last = context.storage_use.last().filter(|_| may_read(identity))?;
     Some(StorageByOwner::clone(&last))
 }
 
@@ -117,7 +123,7 @@ enum SizedRows {
 
 impl SizedRows {
     /// Returns the repository and the size of the next rows, and the key after which the next batch starts. Uploads
-    /// that are not complete and deleted artifacts are left out.
+    /// that are not complete and deleted artifacts are left out; expired artifacts have size 0.
     async fn batch(
         self,
         snapshot: &Snapshot,
@@ -126,8 +132,8 @@ impl SizedRows {
         Ok(match self {
             Self::Artifacts => {
                 let (rows, next) = artifacts::batch(snapshot, after, BATCH).await?;
-                let kept = rows.into_iter().filter(|row| row.deleted_ms == 0);
-                (kept.filter_map(|row| Some((row.repository_id, row.content?.size))).collect(), next)
+                let kept = rows.iter().filter(|row| row.deleted_ms == 0);
+                (kept.map(|row| (row.repository_id, artifacts::stored_bytes(row))).collect(), next)
             }
             Self::CacheEntries => {
                 let (rows, next) = caches::batch(snapshot, after, BATCH).await?;
@@ -203,13 +209,13 @@ fn signed(number: u64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use farrier_proto::store::{Artifact, Content, Repository, User};
+    use farrier_proto::store::{Artifact, ArtifactState, Content, Repository, User};
 
     use super::*;
     use crate::store::{Tx, engine::MemoryEngine};
 
     #[tokio::test]
-    async fn sizes_are_added_up_by_owner_without_deleted_data() {
+    async fn sizes_are_added_up_by_owner_without_deleted_and_expired_data() {
         let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store");
         let repository = |id: u64, owner_id: u64, size_bytes: u64| Repository {
             id,
@@ -224,6 +230,7 @@ mod tests {
             id,
             repository_id,
             name: id.to_string(),
+            state: ArtifactState::Final.into(),
             content: Some(Content { size, ..Content::default() }),
             deleted_ms,
             ..Artifact::default()
@@ -240,6 +247,8 @@ mod tests {
             for row in [artifact(1, 2, 700, 0), artifact(2, 2, 9_000, 5), artifact(3, 99, 9_000, 0)] {
                 artifacts::put(&tx, None, &row);
             }
+            let expired = Artifact { state: ArtifactState::Expired.into(), ..artifact(4, 2, 9_000, 0) };
+            artifacts::put(&tx, None, &expired);
             Ok::<_, StoreError>(())
         };
         store.write(fill).await.expect("rows");

@@ -206,15 +206,18 @@ async fn retry_some(context: &Context, hook: u64, retries: &[(Key, u64)]) -> Res
 
 /// Requests the first delivery in the queue of a hook that waits for its next probe, unless a user requested one.
 async fn request_probe(context: &Context, hook: u64) -> Result<(), Error> {
+    let recorder = &AuditRecorder::reserve(context, 1).await?;
     let step = async |tx: Tx| {
         if !is_resting(context, &tx, hook).await? || !deliveries::waiting(&tx, hook, 1, 0).await?.is_empty() {
             return Ok(());
         }
         let first = deliveries::waiting(&tx, hook, 0, 1).await?;
+        let mut count = 0;
         for row in deliveries::many(&tx, &first).await?.iter().flatten() {
             deliveries::request_attempt(&tx, row, DeliveryTrigger::Manual, true);
+            count += 1;
         }
-        Ok::<_, Error>(())
+        record(&tx, recorder, hook, "probes", count).await
     };
     context.store.write(step).await
 }

@@ -23,8 +23,8 @@ pub(in crate::store) fn is_entry_without_size(key: &[u8], needed: &Bytes, stored
         })
 }
 
-/// Returns the size of the content of an artifact, bytes. An expired artifact has no content any more.
-fn stored_bytes(row: &Artifact) -> u64 {
+/// Returns how many bytes an artifact stores. The row of an expired one still has the size of the removed content.
+pub fn stored_bytes(row: &Artifact) -> u64 {
     let content = row.content.as_ref().filter(|_| row.state() == ArtifactState::Final);
     content.map_or(0, |content| content.size)
 }

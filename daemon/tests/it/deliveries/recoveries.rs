@@ -88,6 +88,10 @@ async fn a_hook_that_is_probed_gets_one_delivery_at_once_and_the_others_after_a_
     assert_eq!(all.len(), 13);
 
     assert_eq!(recover(&farrier, id, json!({ "waiting": true })).await, (json!(0), json!(13)));
+    let audit = "/api/farrier/v1/audit?action=delivery.recover";
+    let entries = farrier.admin(Method::GET, audit, Value::Null).await.json();
+    let after: Vec<&Value> = entries.as_array().expect("a list").iter().map(|entry| &entry["after"]).collect();
+    assert_eq!(after, [&json!({ "probes": 1 }), &json!({ "retries": 10 })], "newest first");
     eventually("the first has failed", async || sent(&farrier, id, "?status=failure").await.len() == 1).await;
     give_dispatcher_time(&farrier).await;
     assert_eq!(ids(&receiver.requests()[10..]), all[..1], "the others wait for the next probe");

@@ -197,6 +197,11 @@ async fn the_files_of_all_releases_of_a_repository_share_its_quota() {
     let status = farrier.admin(Method::GET, "/api/farrier/v1/status", Value::Null).await.json();
     let [kind, used, max] = ["kind", "used_bytes", "max_bytes"].map(|field| status["quotas"][0][field].clone());
     assert_eq!((kind, used, max), (json!("release_files"), json!(5), json!(5)), "the status names the full quota");
+    // A token that may not read the administration does not learn the name of the repository.
+    let token = format!("token {}", farrier.token("admin", &["write:repository"]).await);
+    let headers = [("authorization", token.as_str())];
+    let status = send(&farrier.tcp(), Method::GET, "/api/farrier/v1/status", &headers, "").await;
+    assert_eq!((status.status, &status.json()["quotas"]), (200, &json!([])));
     let deleted = release.ask(Method::DELETE, &format!("/{}", file["id"]), OCTETS, "").await;
     assert_eq!(deleted.status, 204);
     release.upload("c", b"678").await;

@@ -113,7 +113,7 @@ pub(crate) enum Answer {
     DeliveryGroups(Box<DeliveryGroups>),
     DeliveryResults(Box<DeliveryResults>),
     Delivery(Box<DeliveryDetail>),
-    /// `None` if there is no earlier delivery.
+    /// `None` if the daemon found no earlier delivery among those that it examined.
     PreviousDelivery(Option<Box<DeliveryDetail>>),
     Replayed(Box<ReplayedDelivery>),
     /// The result for each hook, in order: the numbers of deliveries that were queued, or the error.

@@ -210,6 +210,22 @@ fn a_tag_is_created_at_a_target_and_an_error_stays_in_the_form() {
 }
 
 #[test]
+fn a_tag_of_a_shown_tag_has_its_commit_as_target() {
+    let mut screen = TestScreen::loaded(80, 24);
+    screen.keys("jj\n]]]]");
+    screen.answer(|request| matches!(request, Request::Tags(_)), Ok(tags()));
+    screen.keys("\n]]]nlatest");
+    screen.take_requests();
+    screen.press(Key::Ctrl('s'));
+    let requests = screen.take_requests();
+    let target = requests.iter().find_map(|request| match request {
+        Request::CreateTag(_, tag) => Some(tag.target.as_str()),
+        _ => None,
+    });
+    assert_eq!(target, Some(TIP), "not the name, which a branch may have, too: {}", screen.text());
+}
+
+#[test]
 fn a_tag_cannot_be_created_in_an_empty_repository() {
     let mut screen = TestScreen::loaded(80, 24);
     screen.keys("G\n]]]]");

@@ -78,14 +78,14 @@ fn the_previous_delivery_is_about_the_same_repository() {
     screen.answer_last_of(is_previous, Ok(Answer::PreviousDelivery(None)));
     let text = screen.text();
     assert!(text.contains("The previous push of repository 7 to hook 12:"), "{text}");
-    assert!(text.contains("There is no earlier delivery."), "{text}");
+    assert!(text.contains("No earlier delivery was found."), "{text}");
 }
 
 #[test]
 fn missing_equal_and_failed_comparisons_are_explained() {
     let same = serde_json::json!({"ref": "refs/heads/main"});
     for (result, expected) in [
-        (Ok(Answer::PreviousDelivery(None)), "There is no earlier delivery."),
+        (Ok(Answer::PreviousDelivery(None)), "No earlier delivery was found."),
         (Ok(Answer::PreviousDelivery(Some(earlier(same)))), "no differences"),
         (Ok(Answer::PreviousDelivery(Some(earlier(serde_json::Value::Null)))), "A payload was removed"),
         (Err(Problem::new(ProblemKind::Other, "internal error (500)")), "internal error (500)"),

@@ -57,7 +57,9 @@ impl Dashboard {
                     _ => env.push(Cmd::Filtered(ScreenId::Hooks, self.hook_filter(ids))),
                 },
                 ProblemTarget::Run(id) => env.push(Cmd::Run(*id)),
-                ProblemTarget::Repository(id) | ProblemTarget::Quota(id) => env.push(Cmd::Repository(*id)),
+                ProblemTarget::Repository(id) | ProblemTarget::Quota { repository: id, .. } => {
+                    env.push(Cmd::Repository(*id));
+                }
                 ProblemTarget::ExpiringArtifacts => {
                     env.push(Cmd::Filtered(ScreenId::Artifacts, "expires:<1d".to_owned()));
                 }

@@ -35,8 +35,15 @@ pub(super) enum ProblemTarget {
     Repository(i64),
     /// Artifacts that expire within a day.
     ExpiringArtifacts,
-    /// The repository that used up a quota.
-    Quota(i64),
+    /// A quota that is full or nearly full.
+    Quota {
+        /// ID of the repository that was checked.
+        repository: i64,
+        /// What it limits, as the API names it.
+        kind: String,
+        /// The repository or owner that has it.
+        holder: String,
+    },
 }
 
 impl ProblemTarget {
@@ -54,7 +61,7 @@ impl ProblemTarget {
             Self::Daemon => None,
             Self::FailingHooks(_) => Some((Action::Recover, "redeliver")),
             Self::DisabledHooks(_) => Some((Action::Toggle, "turn on")),
-            Self::Run(_) | Self::Repository(_) | Self::ExpiringArtifacts | Self::Quota(_) => {
+            Self::Run(_) | Self::Repository(_) | Self::ExpiringArtifacts | Self::Quota { .. } => {
                 Some((Action::Open, "open"))
             }
         }
@@ -83,6 +90,11 @@ impl HealthProblem {
                 ours.iter().any(|id| theirs.contains(id))
             }
             (ProblemTarget::Run(ours), ProblemTarget::Run(theirs)) => ours == theirs || self.since == other.since,
+            // The use of an owner is checked in different repositories.
+            (
+                ProblemTarget::Quota { kind: our_kind, holder: our_holder, .. },
+                ProblemTarget::Quota { kind: their_kind, holder: their_holder, .. },
+            ) => our_kind == their_kind && our_holder == their_holder,
             (ours, theirs) => ours == theirs,
         }
     }

@@ -20,7 +20,11 @@ fn of_quota(quota: &QuotaStatus) -> HealthProblem {
     let percent = words::percent(quota.used_bytes, quota.max_bytes);
     let (used, max) = (human_bytes(quota.used_bytes), human_bytes(quota.max_bytes));
     let text = format!("{} uses {percent} % of its quota for {what}: {used} of {max}", quota.holder);
-    let target = ProblemTarget::Quota(quota.repository_id);
+    let target = ProblemTarget::Quota {
+        repository: quota.repository_id,
+        kind: quota.kind.clone(),
+        holder: quota.holder.clone(),
+    };
     HealthProblem { text, since: words::seconds(&quota.since), trend: None, target }
 }
 
@@ -42,6 +46,26 @@ mod tests {
         assert_eq!(problems.len(), 1);
         assert_eq!(problems[0].text, "tools uses 95 % of its quota for LFS objects: 95.0 MiB of 100.0 MiB");
         assert_eq!(problems[0].since, words::seconds("2026-11-21T11:00:00Z"));
-        assert_eq!(problems[0].target, ProblemTarget::Quota(7));
+        let target = ProblemTarget::Quota { repository: 7, kind: "lfs_objects".into(), holder: "tools".into() };
+        assert_eq!(problems[0].target, target);
+    }
+
+    #[test]
+    fn two_quotas_of_one_repository_are_different_problems() {
+        let quota = |kind: &str, used_bytes| QuotaStatus {
+            kind: kind.into(),
+            holder: "tools/cli".into(),
+            repository_id: 7,
+            used_bytes,
+            max_bytes: 100,
+            ..QuotaStatus::default()
+        };
+        let problem = |kind: &str, used_bytes| of_quota(&quota(kind, used_bytes));
+        assert!(!problem("artifacts", 95).is_same(&problem("release_files", 95)));
+        assert!(problem("artifacts", 95).is_same(&problem("artifacts", 99)));
+        let of_owner = |repository_id| {
+            of_quota(&QuotaStatus { holder: "tools".into(), repository_id, ..quota("lfs_objects", 95) })
+        };
+        assert!(of_owner(7).is_same(&of_owner(8)));
     }
 }

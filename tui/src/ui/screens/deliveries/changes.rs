@@ -79,7 +79,7 @@ pub(super) fn compared(detail: &DeliveryDetail, previous: Option<&DeliveryDetail
         (Role::Title, format!("The previous {}:", subject(&detail.delivery))),
     ];
     let Some(previous) = previous else {
-        lines.push((Role::Text, "There is no earlier delivery.".to_owned()));
+        lines.push((Role::Text, "No earlier delivery was found.".to_owned()));
         return lines;
     };
     let (guid, created) = (short(&previous.delivery.guid), clock.stamp(&previous.delivery.created_at));

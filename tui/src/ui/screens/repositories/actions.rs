@@ -63,11 +63,11 @@ impl Repositories {
         env.open(Layer::Form(Box::new(repo_form::create_branch(path, from))));
     }
 
-    /// Opens the form for a tag of the branch or tag whose content is shown, or of the default branch.
+    /// Opens the form for a tag of the branch or commit whose content is shown, or of the default branch.
     pub(super) fn new_tag(&self, env: &mut Env) {
         let Some((repo, path)) = self.here() else { return };
         let default = repo.default_branch();
-        let target = if self.shows_current() { self.detail.content.reference(default) } else { default };
+        let target = if self.shows_current() { self.detail.content.revision(default) } else { default };
         env.open(Layer::Form(Box::new(repo_form::create_tag(path, target))));
     }
 

@@ -66,7 +66,7 @@ pub(super) fn create(login: &str) -> Form {
     let scopes = SCOPES.map(|(name, meaning)| (name.to_owned(), meaning.to_owned())).to_vec();
     let mut expires = Field::line("expires_at", "Expiry", PERIODS[0])
         .checked(expiry)
-        .help("such as 30d or 2030-01-02; empty: the maximum that the daemon allows");
+        .help("such as 30d or 2030-01-02; empty: the daemon's limit, or never");
     expires.offer(&PERIODS.map(str::to_owned));
     let fields = vec![
         Field::line("name", "Name", "").required().help("what the token is for"),

@@ -137,9 +137,15 @@ impl RepositoryContent {
         self.chosen.as_ref().map_or(default_branch, |(name, _)| name.as_str())
     }
 
+    /// Returns the branch or commit whose content is shown. For a tag it is the commit, because a branch may have the
+    /// same name.
+    pub(super) fn revision<'a>(&'a self, default_branch: &'a str) -> &'a str {
+        self.chosen.as_ref().map_or(default_branch, |(_, revision)| revision.as_str())
+    }
+
     /// Returns the request for the list of a tab.
     pub(super) fn request(&self, tab: RepositoryTab, repo: RepositoryPath, default_branch: &str) -> Option<Request> {
-        let revision = self.chosen.as_ref().map_or(default_branch, |(_, revision)| revision.as_str()).to_owned();
+        let revision = self.revision(default_branch).to_owned();
         match tab {
             RepositoryTab::Files => {
                 let pinned = self.commit.as_ref().map(|commit| commit.sha.clone());
