@@ -168,8 +168,8 @@ pub struct RecoverDeliveries {
     pub since: Option<String>,
     /// Whether to only count the deliveries.
     pub dry_run: bool,
-    /// Whether to also try deliveries at once that wait because of failures: for their automatic retry, or, in the queue
-    /// of a hook that failed ten times in a row, for its next probe.
+    /// Whether to also try deliveries at once that wait because of failures: for their automatic retry, or, in the
+    /// queue of a hook that failed ten times in a row, for its next probe.
     pub waiting: bool,
 }
 

@@ -36,7 +36,7 @@ pub(super) fn short(query: Option<&str>, name: &str) -> Result<String, ApiError>
     }
 }
 
-/// Returns the words of the filter `name` in lower case. Refuses long values.
+/// Returns the words in the filter `name` in lower case. Refuses long values.
 pub(super) fn words(query: Option<&str>, name: &str) -> Result<Vec<String>, ApiError> {
     Ok(short(query, name)?.split_whitespace().map(str::to_lowercase).collect())
 }

@@ -54,8 +54,8 @@ pub(crate) enum Delivery {
     Replay(ReplayArgs),
     /// Redeliver all failed and cancelled deliveries of a hook, and try those that wait for a retry
     ///
-    /// Deliveries that wait for their automatic retry are tried now. If the hook failed ten times in a row, one delivery
-    /// is sent at once, and the others when it succeeds.
+    /// Deliveries that wait for their automatic retry are tried now. If the hook failed ten times in a row, one
+    /// delivery is sent at once, and the others when it succeeds.
     Recover {
         /// ID of the hook
         hook: u64,

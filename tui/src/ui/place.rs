@@ -67,7 +67,7 @@ impl ScreenPlace {
 /// A screen and what it shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Place {
+pub(crate) struct HistoryPlace {
     /// Name of the screen, as [`ScreenId::name`] returns it.
     pub(crate) screen: String,
     /// Name of the object under the cursor, for messages.
@@ -75,7 +75,7 @@ pub(crate) struct Place {
     pub(crate) shown: ScreenPlace,
 }
 
-impl Place {
+impl HistoryPlace {
     /// Returns the screen; `None` for a name of another version.
     pub(crate) fn id(&self) -> Option<ScreenId> {
         ScreenId::ALL.iter().copied().find(|id| id.name() == self.screen)
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn scrolling_does_not_make_another_place() {
         let shown = ScreenPlace::default().limited("repo", "a/b").limited("event", "");
-        let here = Place { screen: "Hooks".into(), object: "hook 7".into(), shown };
+        let here = HistoryPlace { screen: "Hooks".into(), object: "hook 7".into(), shown };
         assert_eq!(
             (here.id(), here.shown.limit("repo"), here.shown.limit("event")),
             (Some(ScreenId::Hooks), "a/b", "")
@@ -104,6 +104,6 @@ mod tests {
         assert!(here.is_same(&there));
         there.shown.list.row = Some("8".into());
         assert!(!here.is_same(&there));
-        assert_eq!(Place::default().id(), None);
+        assert_eq!(HistoryPlace::default().id(), None);
     }
 }

@@ -12,7 +12,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{app::CommandHistory, place::Place};
+use super::{app::CommandHistory, place::HistoryPlace};
 
 /// The saved state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub(crate) struct SavedState {
     /// The address of the daemon of `place`.
     pub(crate) daemon: String,
     /// What was visible; shown again if the next session has the same daemon and begins with the same screen.
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<HistoryPlace>,
     /// Column and direction by list name.
     pub(crate) sorts: BTreeMap<String, (String, bool)>,
     pub(crate) wide: bool,
@@ -71,7 +71,7 @@ mod tests {
         let path = path(|name| (name == "HOME").then(|| dir.path().into())).unwrap();
         assert_eq!(SavedState::load(&path), SavedState::default());
         let sorts = BTreeMap::from([("hooks".to_owned(), ("URL".to_owned(), true))]);
-        let place = Place { screen: "Hooks".into(), object: "hook 7".into(), ..Place::default() };
+        let place = HistoryPlace { screen: "Hooks".into(), object: "hook 7".into(), ..HistoryPlace::default() };
         let memory = SavedState {
             screen: "hooks".into(),
             daemon: "the socket /run/farrier/farrier.sock".into(),

@@ -196,11 +196,12 @@ fn the_screen_groups_deliveries_and_opens_a_reason() {
 #[test]
 fn the_screen_compares_deliveries_and_checks_a_signature() {
     let daemon = Daemon::start();
-    let create = ["hook", "create", "http://127.0.0.1:9/", "--system", "--events", "repository", "--generate-secret"];
+    let create = ["hook", "create", "http://127.0.0.1:9/", "--system", "--events", "release", "--generate-secret"];
     let created = daemon.farrier(&[&create[..], &["--json"]].concat()).json();
     let secret = created["secret"].as_str().unwrap().to_owned();
-    for name in ["admin/one", "admin/two"] {
-        daemon.farrier(&["repo", "create", name]).ok();
+    daemon.farrier(&["repo", "create", "admin/demo", "--init"]).ok();
+    for tag in ["v1", "v2"] {
+        daemon.farrier(&["release", "create", "admin/demo", tag]).ok();
     }
     // A delivery has a signature only after its first attempt. The screen could show the state before it for seconds.
     let is_attempted = || {
@@ -224,7 +225,7 @@ fn the_screen_compares_deliveries_and_checks_a_signature() {
     session.wait_for_cursor_row("FAIL");
     session.type_keys("\r]]]");
     session.wait_for("[Changes]");
-    session.wait_for("~ repository.full_name: ");
+    session.wait_for("~ release.tag_name: ");
     session.type_keys("c");
     session.wait_for("Check the signature of");
     session.type_keys("wrong\x13");

@@ -50,8 +50,28 @@ pub(super) fn files(disk: &Disk, key: UploadKey) -> BoxStream<'static, Result<Bl
 pub(super) fn remove_upload(disk: &Disk, key: UploadKey) -> Result<u64, BlobError> {
     let failed = || BlobError::io("removing", key);
     let path = disk.key(key);
+    let mut bytes = remove_blocks(disk, key)?;
+    disk.syncs.forget(key);
+    let mut removed = ignore_missing(fs::remove_dir(&path));
+    if is_not_empty(&removed) {
+        // A request that began before the upload ended has stored a block meanwhile.
+        bytes += remove_blocks(disk, key)?;
+        removed = ignore_missing(fs::remove_dir(&path));
+    }
+    removed.map_err(failed())?;
+    let removed = ignore_missing(fs::remove_dir(disk.artifact(key.artifact)));
+    // The directory of the artifact can contain another generation.
+    if is_not_empty(&removed) {
+        return Ok(bytes);
+    }
+    removed.map(|()| bytes).map_err(failed())
+}
+
+/// Removes the block files of an upload and returns their size, bytes.
+fn remove_blocks(disk: &Disk, key: UploadKey) -> Result<u64, BlobError> {
+    let failed = || BlobError::io("removing", key);
     let mut bytes = 0;
-    let mut listing = DirectoryListing { directory: None, path: path.clone() };
+    let mut listing = DirectoryListing { directory: None, path: disk.key(key) };
     while let Some(batch) = listing.next(block) {
         for file in batch {
             let file = file.map_err(failed())?;
@@ -59,13 +79,11 @@ pub(super) fn remove_upload(disk: &Disk, key: UploadKey) -> Result<u64, BlobErro
             bytes += file.size;
         }
     }
-    disk.syncs.forget(key);
-    ignore_missing(fs::remove_dir(path)).map_err(failed())?;
-    match ignore_missing(fs::remove_dir(disk.artifact(key.artifact))) {
-        // The directory contains another generation.
-        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(bytes),
-        other => other.map(|()| bytes).map_err(failed()),
-    }
+    Ok(bytes)
+}
+
+fn is_not_empty(removed: &io::Result<()>) -> bool {
+    removed.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::DirectoryNotEmpty)
 }
 
 /// A listing of one directory. A missing directory is empty.

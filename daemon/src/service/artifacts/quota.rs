@@ -33,8 +33,8 @@ fn note_use(context: &Context, repository: u64, used: u64) {
     context.quotas.note(repository, QuotaUse { kind, repository, used, max, since_ms: now_ms, checked_ms: now_ms });
 }
 
-/// Waits until no other upload of the repository is being recorded. The caller checks the quota then, and keeps the lock
-/// until the upload is recorded, so that uploads cannot exceed the quota together. `None`: there is no quota.
+/// Waits until no other upload of the repository is being recorded. The caller checks the quota then, and keeps the
+/// lock until the upload is recorded, so that uploads cannot exceed the quota together. `None`: there is no quota.
 pub(super) async fn lock(context: &Context, repository: u64) -> Option<IdLock> {
     if context.config.artifacts.quota_bytes == 0 {
         return None;

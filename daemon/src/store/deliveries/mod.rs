@@ -208,8 +208,8 @@ pub async fn due(read: &impl Read, until_ms: i64, limit: usize) -> Result<Vec<(K
     Ok(parts.map(|(delivery, key, hook)| (key, hook, delivery)).collect())
 }
 
-/// Returns the retries of `hook`, due or not, the next ones first, at most `limit`: their keys and deliveries. Reads the
-/// index of the retries of all hooks, so call it with a snapshot and not in a transaction that writes.
+/// Returns the retries of `hook`, due or not, the next ones first, at most `limit`: their keys and deliveries. Reads
+/// the index of the retries of all hooks, so call it with a snapshot and not in a transaction that writes.
 pub async fn retries_of(read: &impl Read, hook: u64, limit: usize) -> Result<Vec<(Key, u64)>, StoreError> {
     let mut found = Vec::new();
     let mut range = keys::retries(i64::MAX - 1);

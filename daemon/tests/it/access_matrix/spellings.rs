@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Stage, WHO, scene};
 use crate::support::{Answer, ServerAddress, send};
 
-/// Routes that are left out: their response changes with time or with every request, does not end, or has a signed path.
+/// Routes that are left out: their response changes with time or with each request, does not end, or has a signed path.
 const EXCEPT: [&str; 5] = [
     "/api/farrier/v1/status",
     "/api/farrier/v1/metrics/series",

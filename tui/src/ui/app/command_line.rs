@@ -329,7 +329,7 @@ fn filter_word(column: &str, test: &str, value: &str) -> String {
     }
 }
 
-/// Returns the words of a text as words of a filter, which ignore case. `None` if one has another meaning in filters.
+/// Returns the words in a text as words of a filter, which ignore case. `None` if one has another meaning in filters.
 fn filter_words(text: &str) -> Option<String> {
     // An upper-case letter makes a word case-sensitive.
     let text = text.to_lowercase();

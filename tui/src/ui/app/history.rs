@@ -5,7 +5,7 @@
 
 use super::App;
 use crate::ui::{
-    place::Place,
+    place::HistoryPlace,
     screens::ScreenId,
     world::{Link, Tone},
 };
@@ -25,7 +25,7 @@ pub(super) enum Way {
 /// A place that is shown, but whose object may not be loaded yet.
 #[derive(Debug)]
 struct Arrival {
-    place: Place,
+    place: HistoryPlace,
     way: Way,
 }
 
@@ -33,24 +33,24 @@ struct Arrival {
 #[derive(Debug, Default)]
 pub(super) struct History {
     /// The newest is the last one.
-    back: Vec<Place>,
-    forward: Vec<Place>,
+    back: Vec<HistoryPlace>,
+    forward: Vec<HistoryPlace>,
     /// The place before the message that is being handled.
-    left: Option<Place>,
+    left: Option<HistoryPlace>,
     /// Whether this message has shown a screen.
     jumped: bool,
     /// Whether a jump since the last key or click has kept the place before it. A response continues the same jump.
     is_kept: bool,
     arrival: Option<Arrival>,
     /// The address of the daemon and the place of an earlier session, until the daemon is known.
-    earlier: Option<(String, Place)>,
+    earlier: Option<(String, HistoryPlace)>,
 }
 
 impl App {
     /// Returns what is visible.
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> HistoryPlace {
         let screen = self.screen();
-        Place {
+        HistoryPlace {
             screen: self.current.name().to_owned(),
             object: screen.subject().unwrap_or_default(),
             shown: screen.place(),
@@ -112,7 +112,7 @@ impl App {
     }
 
     /// Shows a place.
-    fn arrive(&mut self, place: Place, way: Way) {
+    fn arrive(&mut self, place: HistoryPlace, way: Way) {
         // Choose before the screen is entered, because entering sends the missing requests.
         let Some(id) = self.show_place(&place) else { return };
         self.go(id);
@@ -122,7 +122,7 @@ impl App {
     }
 
     /// Makes the screen of a place show it. Returns the screen.
-    fn show_place(&mut self, place: &Place) -> Option<ScreenId> {
+    fn show_place(&mut self, place: &HistoryPlace) -> Option<ScreenId> {
         let id = place.id()?;
         self.with_screens(id, |screens, env| screens.get_mut(id).restore(&place.shown, env));
         Some(id)
@@ -170,7 +170,7 @@ impl App {
     }
 
     /// Returns the place to save, with the address of its daemon.
-    pub(super) fn place_to_save(&self) -> (String, Option<Place>) {
+    pub(super) fn place_to_save(&self) -> (String, Option<HistoryPlace>) {
         match &self.history.earlier {
             // The daemon did not respond in this session.
             Some((address, place)) => (address.clone(), Some(place.clone())),
@@ -179,7 +179,7 @@ impl App {
     }
 
     /// Sets the place of an earlier session, which is shown when the daemon at `address` responds.
-    pub(super) fn return_later(&mut self, address: String, place: Option<Place>) {
+    pub(super) fn return_later(&mut self, address: String, place: Option<HistoryPlace>) {
         self.history.earlier = place.map(|place| (address, place));
     }
 
@@ -192,7 +192,7 @@ impl App {
     }
 
     /// Shows the same place after the screens were emptied because of other credentials.
-    pub(super) fn return_to(&mut self, place: Place) {
+    pub(super) fn return_to(&mut self, place: HistoryPlace) {
         self.arrive(place, Way::Return);
     }
 
@@ -203,7 +203,7 @@ impl App {
 }
 
 /// Adds a place, and drops the oldest one if there are too many.
-fn keep(places: &mut Vec<Place>, place: Place) {
+fn keep(places: &mut Vec<HistoryPlace>, place: HistoryPlace) {
     if places.len() == PLACES_MAX {
         places.remove(0);
     }

@@ -4,7 +4,7 @@ use super::{App, Effect, mouse::pane_share};
 use crate::ui::{
     layer::Layer,
     list::ListView,
-    place::Place,
+    place::HistoryPlace,
     saved_state::SavedState,
     screens::ScreenId,
     settings,
@@ -23,9 +23,11 @@ impl App {
             }
         }
         self.command_history = memory.commands.clone();
-        let place = memory.place.as_ref().and_then(Place::id);
-        self.start = self.start.or(place).or_else(|| memory.screen.parse().ok());
-        self.return_later(memory.daemon.clone(), memory.place.clone());
+        if self.start.is_none() {
+            let place = memory.place.as_ref().and_then(HistoryPlace::id);
+            self.start = place.or_else(|| memory.screen.parse().ok());
+            self.return_later(memory.daemon.clone(), memory.place.clone());
+        }
     }
 
     /// Returns the state to remember.

@@ -163,7 +163,7 @@ pub(crate) enum Request {
     CompletedRuns,
     /// The artifacts that expire within a day.
     ExpiringArtifacts,
-    /// The newest `rows` runs of one repository or of all that have the words of a text, with their jobs.
+    /// The newest `rows` runs of one repository or of all that contain the words in a text, with their jobs.
     RunList {
         of: Option<RepositoryPath>,
         /// `in_progress` or `completed`; empty for any.

@@ -24,7 +24,7 @@ pub(crate) trait Placed: Debug {
     /// Returns the list with the object of a place; `None` if its rows come and go by themselves.
     fn objects(&self) -> Option<&dyn ListView>;
 
-    /// Returns whether the daemon has objects that are not loaded. One that is not in the list may still exist then.
+    /// Returns whether the daemon has objects that are not loaded. An object that is not listed may still exist then.
     fn has_unloaded_objects(&self) -> bool {
         false
     }

@@ -98,7 +98,7 @@ async fn only_first_requests_with_haves_are_stored() {
         let shared = git.shared_fetch(7, request, Holder::Address(None)).await.expect("readable");
         shared.map(|(shared, _share)| shared)
     };
-    assert!(share(&parse("", 'a')).await.is_none(), "a clone that comes once");
+    assert!(share(&parse("", 'a')).await.is_none(), "the first request of a clone");
     let fetch = parse(&have, 'a');
     let Some(SharedFetch::Write(writer, _reader)) = share(&fetch).await else { panic!("not stored") };
     assert!(writer.is_first);

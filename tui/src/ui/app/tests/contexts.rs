@@ -6,7 +6,7 @@ use crate::{
     ui::net::Reconnect,
 };
 
-/// Returns an invalid context, a usual one, and a read-only one that is marked as a production system.
+/// Returns three contexts: `broken` is invalid, `lab` has no limits, `prod` is read-only and marked as production.
 pub(super) fn contexts() -> Vec<Context> {
     let text = "[contexts.broken]\nurl = \"http://h\"\nread_only = 1\n[contexts.lab]\nsocket = \"/run/lab.sock\"\n\
          [contexts.prod]\nurl = \"https://forge.example\"\nread_only = true\nproduction = true\n";

@@ -1,4 +1,4 @@
-//! Actions that have a key but no command, found by the words of their titles, with the screen where the key works.
+//! Actions that have a key but no command, found by the words in their titles, with the screen where the key works.
 
 use super::Palette;
 use crate::ui::{

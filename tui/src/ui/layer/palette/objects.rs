@@ -68,7 +68,7 @@ impl Palette {
         (found.word == self.typed().trim() && !found.objects.is_empty()).then_some(found)
     }
 
-    /// Shows the chosen object, or the only one that the word means.
+    /// Shows the chosen object, or the only object with that name.
     pub(super) fn enter_object(&mut self, found: &FoundObjects, at: Option<usize>) -> Step {
         let chosen = at.and_then(|at| found.objects.get(at)).or_else(|| found.unique().filter(|_| at.is_none()));
         if let Some(one) = chosen {

@@ -181,6 +181,8 @@ fn sentence(events: &[&Event], sizes: &PushSizes) -> String {
         ("repository", action, 1) => format!("{actor} {action} the repository {repository}"),
         ("repository", action, count) => format!("{actor} {action} the repository {repository} {count} times"),
         ("member", action, _) => format!("{actor} {action} a collaborator of {repository}"),
+        ("release", action, 1) => format!("{actor} {action} a release of {repository}"),
+        ("release", action, count) => format!("{actor} {action} {count} releases of {repository}"),
         (kind, "", _) => format!("{actor}: {kind} in {repository}"),
         (kind, action, _) => format!("{actor}: {kind} {action} in {repository}"),
     }
@@ -292,6 +294,14 @@ mod tests {
             ]
         );
         assert_eq!(lines[1].oldest, 3);
+    }
+
+    #[test]
+    fn releases_have_a_sentence() {
+        let release = |id: i64, action: &str| Event { action: action.into(), ..event(id, "release", "") };
+        let all = [release(3, "deleted"), release(2, "published"), release(1, "published")];
+        let expected = ["mia deleted a release of tools/cli", "mia published 2 releases of tools/cli"];
+        assert_eq!(texts(&all, &PushSizes::default()), expected);
     }
 
     #[test]

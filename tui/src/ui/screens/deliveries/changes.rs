@@ -61,7 +61,7 @@ fn differences(before: &Value, after: &Value) -> Lines {
     lines
 }
 
-/// Returns what a delivery has in common with the one that it is compared with: `push of infra/gateway to hook 12`.
+/// Returns what a delivery has in common with the delivery before it: `push of infra/gateway to hook 12`.
 fn subject(delivery: &Delivery) -> String {
     let of = match (&delivery.repository, delivery.repository_id) {
         (Some(repository), _) => format!(" of {repository}"),

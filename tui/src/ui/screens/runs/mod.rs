@@ -1,7 +1,7 @@
 //! Workflow runs of all repositories or of one, and the jobs and artifacts of the run under the cursor.
 //!
-//! The daemon filters by repository, status and conclusion and, while not all runs are loaded, by the words of the
-//! filter. The filter also applies to the loaded rows at once.
+//! The daemon filters by repository, status and conclusion and, while not all runs are loaded, by the words in
+//! the filter. The filter also applies to the loaded rows at once.
 
 mod actions;
 mod answers;
@@ -9,11 +9,14 @@ mod part_rows;
 mod place;
 mod rows;
 mod search;
+mod tab;
 
 use std::time::Duration;
 
 use farrier_common::client::RepositoryPath;
 use ratatui::{buffer::Buffer, layout::Rect};
+
+pub(crate) use self::tab::RunTab;
 
 use self::part_rows::RunPart;
 use super::{Related, Screen, ScreenId, Selection, ThirdPane, panes};
@@ -42,54 +45,6 @@ const PANE: u16 = 7;
 /// With fewer rows there is no pane below the list, and jobs and artifacts are shown without the facts of their run.
 const ROOMY: u16 = 16;
 
-/// Which runs the daemon lists.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum RunTab {
-    #[default]
-    All,
-    Running,
-    Completed,
-    Failed,
-}
-
-impl RunTab {
-    const ALL: [Self; 4] = [Self::All, Self::Running, Self::Completed, Self::Failed];
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::Running => "running",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-        }
-    }
-
-    /// Returns the status and the conclusion that the daemon filters by; empty for any.
-    fn filter(self) -> (&'static str, &'static str) {
-        match self {
-            Self::All => ("", ""),
-            Self::Running => ("in_progress", ""),
-            Self::Completed => ("completed", ""),
-            Self::Failed => ("", "failure"),
-        }
-    }
-
-    /// Returns the tab with this filter. A status adds nothing to the conclusion `failure`, which only completed runs
-    /// have.
-    pub(crate) fn of(status: &str, conclusion: &str) -> Option<Self> {
-        match (status, conclusion) {
-            ("completed", "failure") => Some(Self::Failed),
-            filter => Self::ALL.into_iter().find(|tab| tab.filter() == filter),
-        }
-    }
-
-    /// Returns the tab after this one, or before it.
-    fn beside(self, next: bool) -> Self {
-        let step = if next { 1 } else { Self::ALL.len() - 1 };
-        Self::ALL[(self as usize + step) % Self::ALL.len()]
-    }
-}
-
 #[derive(Debug)]
 pub(crate) struct Runs {
     /// The repository that the list is limited to.
@@ -102,7 +57,7 @@ pub(crate) struct Runs {
     searched: SearchProgress,
     /// Whether all runs of the tab are loaded, so that the daemon need not filter them.
     is_complete: bool,
-    /// The words of the filter in the last request.
+    /// The words in the filter of the last request.
     requested_text: String,
     /// The jobs and artifacts of `parts_of`.
     parts: Feed<RunPart>,

@@ -1,4 +1,4 @@
-//! The search of the daemon for runs with the words of the filter.
+//! The search of the daemon for runs with the words in the filter.
 
 use super::{ROWS_STEP, Runs};
 use crate::ui::{list::ListView as _, words, world::Env};
@@ -19,7 +19,7 @@ impl Runs {
         self.rows.list.filter().required_words(&TEXTS, TEXT_MAX_BYTES)
     }
 
-    /// Requests the runs with the words of the filter, unless they are loaded or requested. The shown rows stay until
+    /// Requests the runs with the words in the filter, unless they are loaded or requested. The shown rows stay until
     /// the response arrives.
     pub(super) fn request_filtered(&mut self, env: &mut Env) {
         if self.rows.was_requested() && self.text_for_daemon() != self.requested_text {
