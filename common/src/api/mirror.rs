@@ -1,4 +1,4 @@
-//! Push mirrors of a repository.
+//! Push mirrors of a repository, and mirrors of all repositories.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +31,43 @@ pub struct PushMirror {
     pub public_key: String,
     /// Always empty: filters are not supported.
     pub branch_filter: String,
+}
+
+/// `GET /api/farrier/v1/mirrors`: a mirror with its repository.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct FoundMirror {
+    /// The repository, `owner/name`.
+    pub repository: String,
+    /// ID of the repository.
+    pub repository_id: i64,
+    /// `pull`: the repository follows the address; `push`: it is pushed to the address.
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(pull|push)$"))]
+    pub kind: String,
+    /// Name of a push mirror; empty for a pull mirror.
+    pub name: String,
+    /// URL without credentials.
+    pub address: String,
+    /// `ok`, `failing`, or `unused` before the first run.
+    #[cfg_attr(feature = "openapi", schema(pattern = "^(ok|failing|unused)$"))]
+    pub state: String,
+    /// Why the last run failed; empty if it succeeded.
+    pub error: String,
+    /// Number of failed runs since the last success.
+    pub failures: i64,
+    /// When the runs started to fail; absent if the last one succeeded, or if an earlier release recorded the failures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub failing_since: Option<String>,
+    /// When the last run ended; absent before the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub updated_at: Option<String>,
+    /// When the next run is due; absent if none is planned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub next_at: Option<String>,
 }
 
 /// `POST /repos/{owner}/{repo}/push_mirrors`. `null` is the same as absent.

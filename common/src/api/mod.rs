@@ -80,7 +80,7 @@ pub use self::{
         RecentFailures, SettingAdvice,
     },
     log_record::{LogField, LogObject, LogRecord, LogRecords},
-    mirror::{CreatePushMirror, PushMirror},
+    mirror::{CreatePushMirror, FoundMirror, PushMirror},
     org::{CreateOrg, EditOrg, OrgPermissions, Organization, RenameOrg},
     owner::{ChangePassword, CreateUser, EditUser, FoundUsers, RenameUser, User},
     ref_rule::{BranchProtection, ChangeBranchProtection, ChangeTagProtection, OrderBranchProtections, TagProtection},
@@ -90,7 +90,7 @@ pub use self::{
         Repository, RepositorySearch, WatchInfo,
     },
     repository_input::{CreateRepository, EditRepository, MigrateRepository},
-    run::{FoundJob, FoundRun, Job, Jobs, Run, Runs, Step, Task, TaskList},
+    run::{FailingWorkflow, FailingWorkflows, FoundJob, FoundRun, Job, Jobs, Run, Runs, Step, Task, TaskList},
     settings::{
         ApiSettings, AttachmentSettings, GitignoreTemplate, LabelTemplate, License, LicenseEntry, RepositorySettings,
         UiSettings,

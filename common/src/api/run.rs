@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::RecentFailures;
+
 /// A page of runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -91,6 +93,45 @@ pub struct FoundRun {
     pub completed_at: String,
     /// The jobs, oldest first.
     pub jobs: Vec<FoundJob>,
+}
+
+/// `GET /api/farrier/v1/runs/failing`: the workflows whose last runs failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct FailingWorkflows {
+    /// The workflows, the last failure first; at most 100.
+    pub workflows: Vec<FailingWorkflow>,
+    /// Number of runs that were read.
+    pub examined: i64,
+    /// Whether there are more workflows, or more runs of the last seven days that were not read.
+    pub truncated: bool,
+}
+
+/// A workflow of a branch whose last completed runs failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(default)]
+pub struct FailingWorkflow {
+    /// The repository, `owner/name`.
+    pub repository: String,
+    /// ID of the repository.
+    pub repository_id: i64,
+    /// Branch of the runs; empty if the agent did not set one.
+    pub head_branch: String,
+    /// Name of the workflow; empty if the agent did not set one.
+    pub workflow: String,
+    /// ID of the last run.
+    pub run_id: i64,
+    /// Number of successive runs that failed, up to the last one.
+    pub failures: i64,
+    /// When the first of these runs completed.
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub failing_since: String,
+    /// Runs that failed recently; absent if there were none for two hours, or if not all runs of the last two hours were
+    /// read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recent_failures: Option<RecentFailures>,
 }
 
 /// A job of a [`FoundRun`].

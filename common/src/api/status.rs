@@ -38,6 +38,11 @@ pub struct HealthCheck {
     /// Description of the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
+    /// When a check found the problem for the first time since it last passed, or since the start; absent without a
+    /// problem.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
+    pub since: Option<String>,
 }
 
 /// `GET /api/farrier/v1/log`: the log filter.

@@ -6,6 +6,11 @@ use super::{Call, Client, ClientError, Pages, RepositoryPath, answer, path::segm
 use crate::api::{CreatePushMirror, PushMirror, Repository};
 
 impl Client {
+    /// Lists the mirrors of all repositories that the caller administers and whose last run failed.
+    pub fn failing_mirrors(&self) -> Pages<'_> {
+        Pages::new(self, "/api/farrier/v1/mirrors?state=failing".to_owned())
+    }
+
     /// Lists the push mirrors of a repository, oldest first.
     pub fn push_mirrors(&self, repo: &RepositoryPath) -> Pages<'_> {
         Pages::new(self, format!("{}/push_mirrors", repo.api()))

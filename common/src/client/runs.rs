@@ -1,7 +1,7 @@
 //! Requests for workflow runs, and the requests with which CI agents begin, renew and end jobs.
 
 use super::{Client, ClientError, Pages, RepositoryPath, answer, path::segment};
-use crate::api::{BeginRun, BegunJob, Conclusion, EndJob, FoundRun, JobLease};
+use crate::api::{BeginRun, BegunJob, Conclusion, EndJob, FailingWorkflows, FoundRun, JobLease};
 
 /// Which runs to list; an empty or absent field does not restrict the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,6 +26,11 @@ impl Client {
         let query: Vec<String> = given.map(|(name, value)| format!("{name}={}", segment(value))).collect();
         let mark = if query.is_empty() { "" } else { "?" };
         Pages::new(self, format!("/api/farrier/v1/runs{mark}{}", query.join("&")))
+    }
+
+    /// Lists the workflows whose last runs failed.
+    pub async fn failing_workflows(&self) -> Result<FailingWorkflows, ClientError> {
+        self.get("/api/farrier/v1/runs/failing").await
     }
 
     /// Lists the runs of all repositories that the caller may read, or of one, with their jobs, newest first.

@@ -16,6 +16,7 @@ use super::{
     caches::CacheState,
     disk_space::DiskSpace,
     events::SequenceTracker,
+    health_watch::HealthWatch,
     id_tokens::IdTokenState,
     lfs::LfsCollection,
     migrations::Migrations,
@@ -71,6 +72,8 @@ pub struct ContextFields {
     pub access_changes: AccessChanges,
     /// Counts announced bytes against the free space of the disk.
     pub disk_space: DiskSpace,
+    /// Remembers since when the checks of the daemon find problems.
+    pub health: HealthWatch,
     /// Remembers the quotas that are full or nearly full.
     pub quotas: QuotaWatch,
     /// Moves data without a row to the directory `set-aside`.

@@ -23,6 +23,7 @@ pub mod events;
 pub mod file_changes;
 pub mod forks;
 pub mod gpg_keys;
+pub mod health_watch;
 pub mod hooks;
 pub mod id_tokens;
 mod initial;

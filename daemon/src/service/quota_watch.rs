@@ -1,4 +1,4 @@
-//! The quotas that are full or nearly full, as the checks of uploads find them.
+//! The quotas that are full or nearly full, as the checks of uploads and the sums of the storage find them.
 //!
 //! A check knows the use, so the status reads no rows to sum it up. The figures are those of the last check. They are
 //! in memory only, and are dropped when a check finds less, or after a day without a check.
@@ -8,7 +8,11 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use crate::clock::Millis;
+use super::{Context, Error};
+use crate::{
+    clock::Millis,
+    store::{artifacts, lfs, releases::assets},
+};
 
 /// Use of a quota from which it is nearly full, percent.
 const NEARLY_FULL_PERCENT: u128 = 90;
@@ -94,9 +98,63 @@ impl QuotaWatch {
         found
     }
 
+    /// Returns the quotas that were nearly full at their last check, each with the repository that was checked.
+    fn known(&self) -> BTreeMap<(QuotaKind, u64), u64> {
+        self.uses().iter().map(|(key, found)| (*key, found.repository)).collect()
+    }
+
     fn uses(&self) -> MutexGuard<'_, BTreeMap<(QuotaKind, u64), QuotaUse>> {
         self.uses.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What repositories and owners use, as sums that may be some minutes old.
+#[derive(Debug, Default)]
+pub(super) struct SummedUse {
+    /// By kind and by the number of the repository or owner that has the quota: the bytes, and one of its repositories.
+    sums: BTreeMap<(QuotaKind, u64), (u64, u64)>,
+}
+
+impl SummedUse {
+    /// Adds bytes of `repository` to the use of `holder`.
+    pub(super) fn add(&mut self, kind: QuotaKind, holder: u64, repository: u64, bytes: u64) {
+        let sum = self.sums.entry((kind, holder)).or_insert((0, repository));
+        sum.0 = sum.0.saturating_add(bytes);
+    }
+}
+
+/// Checks the quotas that are nearly full according to `summed`, and those that were at their last check, without an
+/// upload. Reads the present use only of these.
+pub(super) async fn review(context: &Context, summed: &SummedUse) -> Result<(), Error> {
+    let now_ms = context.now_ms();
+    let max = |kind| match kind {
+        QuotaKind::Artifacts | QuotaKind::ReleaseFiles => context.config.artifacts.quota_bytes,
+        QuotaKind::LfsObjects => context.config.lfs.quota_bytes,
+    };
+    let found = |kind, repository, used| QuotaUse {
+        kind,
+        repository,
+        used,
+        max: max(kind),
+        since_ms: now_ms,
+        checked_ms: now_ms,
+    };
+    let mut to_check = context.quotas.known();
+    for (&(kind, holder), &(used, repository)) in &summed.sums {
+        if found(kind, repository, used).is_nearly_full() {
+            to_check.entry((kind, holder)).or_insert(repository);
+        }
+    }
+    let snapshot = context.store.read().await?;
+    for ((kind, holder), repository) in to_check {
+        let used = match kind {
+            QuotaKind::Artifacts => artifacts::bytes_of_repository(&snapshot, holder).await?,
+            QuotaKind::ReleaseFiles => assets::size_of_repository(&snapshot, holder).await?,
+            QuotaKind::LfsObjects => lfs::size_of_owner(&snapshot, holder).await?,
+        };
+        context.quotas.note(holder, found(kind, repository, used));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -118,6 +176,7 @@ mod tests {
         watch.note(8, found(95, 40));
         assert_eq!(watch.nearly_full(40, 9).len(), 2);
         assert_eq!(watch.nearly_full(40, 1)[0].used, 100);
+        assert_eq!(watch.known(), BTreeMap::from([((QuotaKind::Artifacts, 7), 7), ((QuotaKind::Artifacts, 8), 7)]));
         watch.note(7, found(10, 50));
         assert_eq!(watch.nearly_full(50, 9), [found(95, 40)]);
         assert_eq!(watch.nearly_full(40 + KEPT_MS, 9), []);

@@ -57,16 +57,18 @@ pub async fn health(context: &Context) -> Health {
     ];
     let mut worst = "pass";
     for (name, part) in parts {
-        let (status, output) = match part {
+        let (status, problem) = match part {
             PartHealth::Pass => ("pass", None),
-            PartHealth::Warn(output) => ("warn", Some(output.to_owned())),
-            PartHealth::Fail(output) => ("fail", Some(output.to_owned())),
+            PartHealth::Warn(problem) => ("warn", Some(problem)),
+            PartHealth::Fail(problem) => ("fail", Some(problem)),
         };
         if worst == "pass" || status == "fail" {
             worst = status;
         }
-        health.problems.extend(output.clone());
-        health.checks.insert(name.to_owned(), vec![HealthCheck { status: status.to_owned(), output }]);
+        let since = context.health.note(name, problem, context.now_ms()).map(show::time);
+        health.problems.extend(problem.map(str::to_owned));
+        let check = HealthCheck { status: status.to_owned(), output: problem.map(str::to_owned), since };
+        health.checks.insert(name.to_owned(), vec![check]);
     }
     worst.clone_into(&mut health.status);
     health

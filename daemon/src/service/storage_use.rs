@@ -13,7 +13,10 @@ use std::{
 use farrier_common::api::{OwnerStorage, StorageByOwner, StorageSizes};
 use farrier_proto::store::OwnerKind;
 
-use super::{Context, Error};
+use super::{
+    Context, Error,
+    quota_watch::{self, QuotaKind, SummedUse},
+};
 use crate::{
     clock::Millis,
     model::{
@@ -60,16 +63,16 @@ pub(super) fn shown(context: &Context, identity: &Identity) -> Option<StorageByO
     Some(StorageByOwner::clone(&last))
 }
 
-/// Reads all rows and replaces the last result.
+/// Reads all rows, replaces the last result, and checks the quotas that are nearly full.
 pub async fn refresh(context: &Context) -> Result<(), Error> {
-    let result = add_up(&context.store, || context.now_ms()).await?;
+    let (result, summed) = add_up(&context.store, || context.now_ms()).await?;
     context.storage_use.keep(result);
-    Ok(())
+    quota_watch::review(context, &summed).await
 }
 
-/// Adds up the rows of a store. `now` returns the time.
-async fn add_up(store: &Store, now: impl Fn() -> Millis) -> Result<StorageByOwner, StoreError> {
-    let mut sums = Sums::default();
+/// Adds up the rows of a store, by owner and for each quota. `now` returns the time.
+async fn add_up(store: &Store, now: impl Fn() -> Millis) -> Result<(StorageByOwner, SummedUse), StoreError> {
+    let (mut sums, mut summed) = (Sums::default(), SummedUse::default());
     let mut after = 0;
     loop {
         let rows = repositories::after_id(&store.read().await?, after, BATCH).await?;
@@ -82,6 +85,7 @@ async fn add_up(store: &Store, now: impl Fn() -> Millis) -> Result<StorageByOwne
                 ..StorageSizes::default()
             };
             sums.add_repository(row.id, (row.owner_kind(), row.owner_id), &sizes);
+            summed.add(QuotaKind::LfsObjects, row.owner_id, row.id, row.lfs_size);
         }
         tokio::time::sleep(PAUSE).await;
     }
@@ -91,6 +95,9 @@ async fn add_up(store: &Store, now: impl Fn() -> Millis) -> Result<StorageByOwne
             let (rows, next) = kind.batch(&store.read().await?, after.as_deref()).await?;
             for (repository, bytes) in rows {
                 sums.add(repository, &kind.sizes(bytes));
+                if let Some(quota) = kind.quota() {
+                    summed.add(quota, repository, repository, bytes);
+                }
             }
             let Some(next) = next else { break };
             after = Some(next);
@@ -105,12 +112,13 @@ async fn add_up(store: &Store, now: impl Fn() -> Millis) -> Result<StorageByOwne
         let found = owners::owner(&snapshot, *kind, id).await?;
         owner.name = found.map(|found| found.name().to_owned()).unwrap_or_default();
     }
-    Ok(StorageByOwner {
+    let by_owner = StorageByOwner {
         computed_at: show::time(now()),
         owners: result.owners.into_iter().map(|(_, owner)| owner).collect(),
         other_owners: result.other_owners,
         others: result.others,
-    })
+    };
+    Ok((by_owner, summed))
 }
 
 /// Rows that have a size and belong to a repository.
@@ -145,6 +153,15 @@ impl SizedRows {
                 (rows.into_iter().map(|row| (row.repository_id, row.size)).collect(), next)
             }
         })
+    }
+
+    /// Returns the quota that limits the rows of a repository, if there is one.
+    fn quota(self) -> Option<QuotaKind> {
+        match self {
+            Self::Artifacts => Some(QuotaKind::Artifacts),
+            Self::ReleaseFiles => Some(QuotaKind::ReleaseFiles),
+            Self::CacheEntries => None,
+        }
     }
 
     fn sizes(self, bytes: u64) -> StorageSizes {
@@ -252,7 +269,7 @@ mod tests {
             Ok::<_, StoreError>(())
         };
         store.write(fill).await.expect("rows");
-        let found = add_up(&store, || 1_000).await.expect("sums");
+        let (found, _) = add_up(&store, || 1_000).await.expect("sums");
         assert_eq!((found.computed_at.as_str(), found.other_owners), ("1970-01-01T00:00:01Z", 0));
         let owners: Vec<(&str, i64, i64)> =
             found.owners.iter().map(|one| (one.name.as_str(), one.repositories, one.sizes.total())).collect();

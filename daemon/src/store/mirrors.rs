@@ -37,6 +37,22 @@ pub async fn push_mirrors(read: &impl Read, repository: u64) -> Result<Vec<Mirro
     Ok(rows.into_iter().map(|(_, row)| row).filter(|row| !row.name.is_empty()).collect())
 }
 
+/// Returns the remotes of all mirrors after the remote `name` of the repository `after`, with their repositories, at most
+/// `limit`. The source of a pull mirror has an empty name.
+pub async fn remotes_after(
+    read: &impl Read,
+    after: Option<(u64, &str)>,
+    limit: usize,
+) -> Result<Vec<(u64, MirrorRemote)>, StoreError> {
+    let all = Range::prefix(keys::mirror_remotes());
+    let range = match after {
+        Some((repository, name)) => all.after(&keys::mirror_remote(repository, name)),
+        None => all,
+    };
+    let rows = read.scan::<MirrorRemote>(&Scan::of(range, limit)).await?;
+    Ok(rows.into_iter().filter_map(|(key, row)| Some((keys::first_id(&key)?, row))).collect())
+}
+
 /// Returns the index entry of a push mirror that is due at a time.
 pub(in crate::store) fn due_key(repository: u64, row: &MirrorRemote) -> Option<Key> {
     (row.next_ms != 0 && !row.name.is_empty()).then(|| keys::mirror_due(row.next_ms, repository, &row.name))

@@ -157,6 +157,44 @@ async fn runs_are_listed_by_conclusion_page_by_page() {
 }
 
 #[tokio::test]
+async fn workflows_whose_last_runs_failed_are_listed_until_one_succeeds() {
+    let clock = Clock::manual(1_767_323_045_000);
+    let farrier = TestDaemon::with_clock(clock.clone(), |_| {}).await;
+    farrier.repository("demo").await;
+    let end = async |branch: &str, conclusion: &str| {
+        let body = json!({ "repo": "admin/demo", "branch": branch, "workflow": "ci" });
+        let begun = farrier.admin(Method::POST, "/api/farrier/v1/jobs", body).await;
+        let job = Job::of(&begun.json());
+        let path = format!("/api/farrier/v1/jobs/{}/end", job.job_id);
+        let ended = farrier.admin(Method::POST, &path, json!({ "conclusion": conclusion })).await;
+        assert_eq!(ended.status, 200, "{ended:?}");
+        job.run_id
+    };
+    let failing = async || farrier.show("/api/farrier/v1/runs/failing").await.json();
+    end("main", "success").await;
+    end("main", "failure").await;
+    clock.advance_ms(3_600_000);
+    let last = end("main", "failure").await;
+    end("main", "cancelled").await;
+    end("dev", "failure").await;
+    end("dev", "success").await;
+    let found = failing().await;
+    let expected = json!([{
+        "repository": "admin/demo", "repository_id": found["workflows"][0]["repository_id"], "head_branch": "main",
+        "workflow": "ci", "run_id": last, "failures": 2, "failing_since": "2026-01-02T03:04:05Z",
+        "recent_failures": { "last_hour": 1, "hour_before": 1 },
+    }]);
+    assert_eq!((&found["workflows"], &found["truncated"]), (&expected, &json!(false)), "{found}");
+    assert_eq!(found["examined"], 6);
+
+    // Others see only the runs of repositories that they may read, and old failures are not listed.
+    let anonymous = send(&farrier.tcp(), Method::GET, "/api/farrier/v1/runs/failing", &[], "").await;
+    assert_eq!(anonymous.status, 401, "{anonymous:?}");
+    clock.advance_ms(8 * 86_400_000);
+    assert_eq!(failing().await["workflows"], json!([]));
+}
+
+#[tokio::test]
 async fn a_job_whose_lease_is_not_renewed_is_cancelled() {
     let farrier = farrier().await;
     let job = begin(&farrier, None, Some(60)).await;

@@ -130,8 +130,11 @@ pub(crate) struct Expire {
 #[derive(Args, Debug)]
 pub(crate) struct Delete {
     /// IDs; with --repo or inside a job, also names
-    #[arg(required = true, value_name = "ID|NAME")]
+    #[arg(required_unless_present = "oldest", conflicts_with = "oldest", value_name = "ID|NAME")]
     pub(crate) artifacts: Vec<String>,
+    /// Delete the N oldest artifacts that have not expired
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) oldest: Option<u32>,
     #[command(flatten)]
     pub(crate) scope: ArtifactScopeArgs,
     /// Skip the confirmation

@@ -98,6 +98,14 @@ impl Clock {
         seconds_from(then, self.now).map_or_else(|| "-".to_owned(), span)
     }
 
+    /// Formats how long ago a time was (`2h`), or how far it is in the future (`in 2h`), in any style.
+    pub(crate) fn since_or_in(&self, then: i64) -> String {
+        match seconds_from(then, self.now) {
+            Some(since @ ..=-1) => format!("in {}", span(since.saturating_neg())),
+            _ => self.since(then),
+        }
+    }
+
     /// Formats the time until `then` (seconds since 1970), in any style.
     pub(crate) fn left(&self, then: i64) -> String {
         match seconds_from(then, self.now).map(|since| -since) {
@@ -221,6 +229,8 @@ mod tests {
             assert!(clock.age(then).len() <= usize::from(style.cells()).max(5));
             assert_eq!((clock.age(""), clock.stamp("0001-01-01T00:00:00Z")), ("-".into(), "-".into()));
             assert_eq!((clock.since(seconds(then)).as_str(), clock.left(seconds(then)).as_str()), ("14h", "over"));
+            let in_3h = clock.now.as_second() + 11_000;
+            assert_eq!([clock.since_or_in(seconds(then)), clock.since_or_in(in_3h)], ["14h", "in 3h"]);
         }
     }
 }

@@ -254,6 +254,8 @@ pub(crate) enum Cmd {
     DeliveriesOfHost(String),
     /// Shows the deliveries of a group.
     DeliveriesOfGroup(GroupFilter),
+    /// Shows the deliveries of a group, with the cursor on the newest failure.
+    DeliveriesOfProblem(GroupFilter),
     /// Registers the command that undoes the last change.
     Undo(Box<Cmd>),
     /// Shows one delivery of a hook.

@@ -75,8 +75,11 @@ fn artifacts_of_all_repositories_are_listed_set_to_expire_and_deleted() {
 
     daemon.farrier(&["artifact", "download", &c, "-o", "got"]).ok();
     assert_eq!(std::fs::read(daemon.work("got")).unwrap(), b"you");
-    daemon.farrier(&["artifact", "delete", &c, &a, "--yes"]).ok();
-    assert_eq!(listed(&daemon, &[]).len(), 1);
+    daemon.farrier(&["artifact", "delete", "--oldest", "2", "--yes"]).ok();
+    assert_eq!(listed(&daemon, &[])[0]["name"], "c.txt");
+    assert_eq!(daemon.farrier(&["artifact", "delete", "--oldest", "2", &c, "--yes"]).code, 2);
+    daemon.farrier(&["artifact", "delete", &c, "--yes"]).ok();
+    assert_eq!(daemon.farrier(&["artifact", "delete", "--oldest", "1", "--yes"]).code, 3);
 }
 
 #[test]

@@ -12,6 +12,7 @@ pub(super) mod events;
 pub(super) mod hooks;
 pub(super) mod log;
 pub(super) mod logs;
+pub(super) mod mirrors;
 pub(super) mod password;
 pub(super) mod replays;
 pub(super) mod runs;

@@ -24,6 +24,7 @@ use crate::{
         ci::{
             self,
             across::{self, RunQuery},
+            failing,
         },
     },
 };
@@ -62,6 +63,23 @@ pub(in crate::http) async fn list(
     }
     let shown: Vec<_> = found.entries.iter().map(|entry| show::found_run(&state, entry)).collect();
     Ok((headers, ok(shown)).into_response())
+}
+
+/// Lists the workflows whose last runs failed, the last failure first. Reads the newest 4,096 runs of the last seven
+/// days.
+#[utoipa::path(
+    get, path = "",
+    operation_id = "farrierListFailingWorkflows", tag = "farrier",
+    security(("account" = [])),
+    responses((status = 200, body = api::FailingWorkflows)),
+)]
+pub(in crate::http) async fn failing(
+    State(state): State<AppState>,
+    caller: Caller<SignedIn<RepositoryScope>>,
+) -> Result<JsonResponse<api::FailingWorkflows>, ApiError> {
+    let snapshot = state.store.read().await.map_err(Error::from)?;
+    let found = failing::find(&snapshot, &caller.identity, state.now_ms()).await?;
+    Ok(ok(show::failing_workflows(&found)))
 }
 
 /// Returns a run with its jobs.

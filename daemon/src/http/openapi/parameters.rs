@@ -162,6 +162,18 @@ queries! {
         limit: u64,
     }
 
+    /// Filter of the mirrors of all repositories.
+    MirrorListParams {
+        /// Only mirrors whose last run succeeded (`ok`) or failed (`failing`), or that never ran (`unused`).
+        #[param(pattern = "^(ok|failing|unused)$")]
+        state: String,
+        /// Cursor of the page, from `Link`.
+        cursor: String,
+        /// Items per page; larger values are reduced to 100.
+        #[param(minimum = 1, maximum = 100, default = 30)]
+        limit: u64,
+    }
+
     /// Filters of accounts.
     SearchUsersParams {
         /// Part of the name, the full name or, for signed-in callers, the email address.

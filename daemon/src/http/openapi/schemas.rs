@@ -27,8 +27,8 @@ pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<Strin
         CollaboratorPermission CombinedStatus Commit CommitDetails CommitFile CommitMeta CommitStats
         CommitStatus Compare Contents ContentsLinks Cron CurrentToken DeletedArtifact DeletedArtifacts Delivery
         DeliveryAttempt DeliveryDetail DeliveryGroup DeliveryGroups DeliveryRequest DeliveryResponse
-        DeliveryResults DeployKey DiskStatus Email ErrorBody Event Events FileCommit FoundArtifact
-        FoundCacheEntry FoundJob FoundRun FoundTopics FoundUsers GitObject GitReference GitignoreTemplate GpgKey
+        DeliveryResults DeployKey DiskStatus Email ErrorBody Event Events FailingWorkflow FailingWorkflows FileCommit
+        FoundArtifact FoundCacheEntry FoundJob FoundMirror FoundRun FoundTopics FoundUsers GitObject GitReference GitignoreTemplate GpgKey
         GpgKeyEmail Health HealthCheck Hook HookConfigKey HookEvent HookEventHeaders HookType InternalTracker
         InvalidTopics Job JobLease Jobs Kept LabelTemplate LfsCollectionFigures License LicenseEntry
         ListenerStatus LogField LogFilter LogObject LogRecord LogRecords MergedUpstream MetricsSeries

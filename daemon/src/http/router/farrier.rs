@@ -56,7 +56,9 @@ routes! {
         post "/hooks/{id}/recover" => deliveries::redeliver::recover::<Any>;
         post "/hooks/{id}/tests" => deliveries::test_events::test::<Any>;
         post "/hooks/{id}/pings" => deliveries::test_events::ping::<Any>;
+        get "/mirrors" => farrier::mirrors::list;
         get "/runs" => farrier::runs::list;
+        get "/runs/failing" => farrier::runs::failing;
         get "/runs/{run}" => farrier::runs::get;
         get "/artifacts" => farrier::artifacts::list;
         post "/artifacts/deletions" => farrier::artifacts::delete;

@@ -1,17 +1,61 @@
-//! Converts runs and artifacts for lists across repositories.
+//! Converts runs, artifacts and mirrors for lists across repositories.
 
 use farrier_common::api;
 use farrier_proto::store::Job;
 
 use super::{artifact, number, run, time};
 use crate::{
+    clock::Millis,
     http::AppState,
     model::words,
     service::{
         artifacts::across::{Availability, FoundArtifact},
-        ci::across::FoundRun,
+        ci::{
+            across::FoundRun,
+            failing::{FailingWorkflow, FailingWorkflows},
+        },
+        mirrors::across::FoundMirror,
     },
 };
+
+/// Converts a mirror with its repository.
+pub(in crate::http) fn found_mirror(entry: &FoundMirror) -> api::FoundMirror {
+    let known = |ms: Millis| (ms > 0).then(|| time(ms));
+    api::FoundMirror {
+        repository: entry.path.clone(),
+        repository_id: number(entry.repository),
+        kind: if entry.name.is_empty() { "pull" } else { "push" }.into(),
+        name: entry.name.clone(),
+        address: entry.address.clone(),
+        state: entry.health().word().into(),
+        error: entry.last_error.clone(),
+        failures: entry.failures.into(),
+        failing_since: known(entry.failing_since_ms),
+        updated_at: known(entry.updated_ms),
+        next_at: known(entry.next_ms),
+    }
+}
+
+/// Converts the workflows whose last runs failed.
+pub(in crate::http) fn failing_workflows(found: &FailingWorkflows) -> api::FailingWorkflows {
+    let workflow = |one: &FailingWorkflow| api::FailingWorkflow {
+        repository: one.path.clone(),
+        repository_id: number(one.repository),
+        head_branch: one.branch.clone(),
+        workflow: one.workflow.clone(),
+        run_id: number(one.last_run),
+        failures: number(one.failures),
+        failing_since: time(one.since_ms),
+        recent_failures: one.recent.filter(|recent| *recent != (0, 0)).map(|(last_hour, hour_before)| {
+            api::RecentFailures { last_hour: number(last_hour), hour_before: number(hour_before) }
+        }),
+    };
+    api::FailingWorkflows {
+        workflows: found.workflows.iter().map(workflow).collect(),
+        examined: number(found.examined),
+        truncated: found.is_truncated,
+    }
+}
 
 /// Converts an artifact with its repository, run and job.
 pub(in crate::http) fn found_artifact(state: &AppState, entry: &FoundArtifact) -> api::FoundArtifact {

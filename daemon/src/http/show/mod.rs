@@ -17,7 +17,7 @@ pub(super) use self::{
     caches::{cache_entry, cache_usage, found_cache_entry},
     deleted::{restorable_artifact, restorable_repository, set_aside_item},
     deliveries::{delivery, delivery_detail, delivery_groups, delivery_results, guid, replayed_delivery},
-    found::{found_artifact, found_run},
+    found::{failing_workflows, found_artifact, found_mirror, found_run},
     gpg_keys::gpg_key,
     hooks::{hook, hook_event, hook_type, managed_hook, saved_hook},
     logs::log_page,

@@ -8,6 +8,7 @@ pub mod across;
 mod begin;
 mod cancel;
 mod end;
+pub mod failing;
 mod forget;
 mod job_statuses;
 mod lease;

@@ -5,6 +5,7 @@
 //! restart needs no special code: what was not recorded is still due. A run moves refs only at its end, by the
 //! function that applies pushes. Nothing but a complete answer of the source deletes a ref.
 
+pub mod across;
 mod failure;
 mod pull;
 mod push;

@@ -89,7 +89,9 @@ pub(super) async fn finish(
         }
         let Some(before) = mirrors::remote(&tx, repository, name).await? else { return Ok(false) };
         let failures = if error.is_empty() { 0 } else { before.failures.saturating_add(1) };
-        let mut row = MirrorRemote { updated_ms: now, last_error: error.clone(), failures, ..before.clone() };
+        let failing_since_ms = failing_since_ms(before.failing_since_ms, before.failures, &error, now);
+        let mut row =
+            MirrorRemote { updated_ms: now, last_error: error.clone(), failures, failing_since_ms, ..before.clone() };
         if row.requests == requests {
             let retry_ms = if row.sync_on_commit { min_ms } else { 0 };
             row.next_ms = next_ms(now, row.interval_ms, failures, retry_ms);
@@ -103,7 +105,18 @@ pub(super) async fn finish(
     written
 }
 
+/// Returns since when the runs fail, after a run that ended `now`; 0 if it succeeded, or if it is not known because an
+/// earlier release recorded the first failure. `known_ms` and `failures`: the values before the run.
+fn failing_since_ms(known_ms: Millis, failures: u32, error: &str, now: Millis) -> Millis {
+    match (error.is_empty(), failures) {
+        (true, _) => 0,
+        (false, 0) => now,
+        (false, _) => known_ms,
+    }
+}
+
 fn ended(mirror: &mut Mirror, now: Millis, requests: u64, error: &str) {
+    mirror.failing_since_ms = failing_since_ms(mirror.failing_since_ms, mirror.failures, error, now);
     mirror.updated_ms = now;
     error.clone_into(&mut mirror.last_error);
     if error.is_empty() {
@@ -149,5 +162,18 @@ mod tests {
         assert_eq!((mirror.next_ms, mirror.synced_ms), (7, 9));
         ended(&mut mirror, 9, 2, "gone");
         assert!(mirror.next_ms > 9 && mirror.failures == 1 && mirror.last_error == "gone");
+    }
+
+    #[test]
+    fn failures_begin_with_the_first_one_after_a_success() {
+        let mut mirror = Mirror::default();
+        let since_ms = [(5, "gone"), (6, "gone"), (7, ""), (8, "refused")].map(|(now, error)| {
+            ended(&mut mirror, now, 0, error);
+            mirror.failing_since_ms
+        });
+        assert_eq!(since_ms, [5, 5, 0, 8]);
+        let mut of_earlier_release = Mirror { failures: 2, ..Mirror::default() };
+        ended(&mut of_earlier_release, 9, 0, "gone");
+        assert_eq!(of_earlier_release.failing_since_ms, 0);
     }
 }

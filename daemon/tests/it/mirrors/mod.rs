@@ -1,5 +1,6 @@
 //! Pull mirrors and push mirrors, with the real git and a second daemon, or a hostile server, as the other side.
 
+mod across;
 mod hostile;
 mod kill;
 mod pull;

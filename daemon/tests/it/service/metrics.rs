@@ -122,3 +122,29 @@ async fn the_status_shows_the_storage_of_owners_that_was_added_up_in_the_backgro
         assert_eq!((shown.status, shown.json()["storage"].is_null()), (200, !may_read), "{user} {scopes:?}");
     }
 }
+
+#[tokio::test]
+async fn the_status_shows_a_nearly_full_quota_after_a_restart_without_an_upload() {
+    let clock = farrierd::clock::Clock::manual(1_767_323_045_000);
+    let mut farrier = TestDaemon::with_clock(clock.clone(), |config| config.artifacts.quota_bytes = 4_096).await;
+    farrier.repository("tool").await;
+    let job = farrier.begin("tool", None).await;
+    let artifact = farrier.upload(&job, "a", &[7; 4_000]).await;
+    farrier.restart().await;
+    let quotas = async |farrier: &TestDaemon| {
+        let status = farrier.admin(Method::GET, "/api/farrier/v1/status", Value::Null).await.json();
+        status["quotas"].as_array().cloned().expect("a list")
+    };
+    assert!(quotas(&farrier).await.is_empty(), "nothing is known before the rows are read");
+    clock.advance_ms(60_000);
+    eventually("the quota is shown", async || !quotas(&farrier).await.is_empty()).await;
+    let found = quotas(&farrier).await;
+    assert_eq!((&found[0]["kind"], &found[0]["holder"]), (&json!("artifacts"), &json!("admin/tool")), "{found:?}");
+    assert_eq!((&found[0]["used_bytes"], &found[0]["max_bytes"]), (&json!(4_000), &json!(4_096)), "{found:?}");
+
+    // Deleting frees the quota.
+    let path = format!("/api/v1/repos/admin/tool/actions/artifacts/{artifact}");
+    assert_eq!(farrier.admin(Method::DELETE, &path, Value::Null).await.status, 204);
+    clock.advance_ms(600_000);
+    eventually("the quota has room", async || quotas(&farrier).await.is_empty()).await;
+}

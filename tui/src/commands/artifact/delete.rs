@@ -34,6 +34,10 @@ pub(super) async fn run(args: Delete, global: &Global, output: &Output) -> Resul
     endpoint::check_writable(global, "deleting artifacts")?;
     let source = ArtifactSource::resolve(&args.scope, global).await?;
     let mut found = Vec::new();
+    if let Some(count) = args.oldest {
+        let oldest = source.oldest(usize::try_from(count).unwrap_or(usize::MAX)).await?;
+        found.extend(oldest.into_iter().map(|found| (found.artifact.name.clone(), Ok(found))));
+    }
     for word in args.artifacts {
         let artifact = source.only(&word).await;
         found.push((word, artifact));

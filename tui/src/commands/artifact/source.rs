@@ -1,7 +1,7 @@
 //! Finds artifacts: in one repository or all repositories (REST API), or in the run to which this process
 //! belongs (artifact service). Commands use all three in the same way.
 
-use std::ffi::OsString;
+use std::{collections::VecDeque, ffi::OsString};
 
 use farrier_common::{
     api::{Artifact, ArtifactRun, FoundArtifact},
@@ -143,6 +143,20 @@ impl ArtifactSource {
             all.extend(page.into_iter().filter(|found| found.artifact.name == word && !found.artifact.expired));
         }
         if all.is_empty() { Err(Failure::NotFound(format!("artifact {word} does not exist"))) } else { Ok(all) }
+    }
+
+    /// Returns the `count` oldest artifacts that have not expired, the newest of them first. Fails if there are none.
+    pub(super) async fn oldest(&self, count: usize) -> Result<Vec<SelectedArtifact>, Failure> {
+        let (mut oldest, mut listing) = (VecDeque::new(), self.list(None));
+        while let Some(page) = listing.next().await.map_err(Failure::call("listing artifacts".to_owned()))? {
+            for found in page.into_iter().filter(|found| !found.artifact.expired) {
+                oldest.push_back(found);
+                if oldest.len() > count {
+                    oldest.pop_front();
+                }
+            }
+        }
+        if oldest.is_empty() { Err(Failure::NotFound("there are no artifacts".to_owned())) } else { Ok(oldest.into()) }
     }
 
     /// Returns the artifact that `word` names. Fails if several artifacts have that name.

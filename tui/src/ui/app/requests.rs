@@ -190,6 +190,10 @@ impl App {
             commands.retain(Cmd::is_unseen);
         }
         self.run_commands(RequestOwner::Screen(id), commands);
+        if id != self.current && request.changes() && result.is_ok() && !self.world.paused {
+            // A key on the visible screen may have changed objects of the other one.
+            self.with_screen(|screen, env| screen.changed_elsewhere(env));
+        }
     }
 
     fn answer_layer(&mut self, id: LayerId, request: &Request, result: &Result<Answer, Problem>) {

@@ -38,6 +38,7 @@ mod questions;
 mod relations;
 mod replays;
 mod repositories;
+mod repository_parts;
 mod runs;
 mod scenes;
 mod session;

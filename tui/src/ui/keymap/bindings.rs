@@ -134,16 +134,59 @@ const SCREENS: &[Binding] = &[
     bind(S::Repository, &[C('o')], A::Artifacts, "Show runs and artifacts", "artifacts").of(O::Repository),
     bind(S::Repository, &[C('w')], A::Hooks, "Show webhooks", "hooks").of(O::Repository),
     bind(S::Dashboard, &[Key::Enter, C('l'), Key::Right], A::Open, "Open the selected item", "open"),
-    bind(S::Dashboard, &[C('R')], A::Recover, "Redeliver failed deliveries of these hooks", "redeliver")
-        .also("resend retry again replay")
-        .changes(),
+    bind(
+        S::Dashboard,
+        &[C('R')],
+        A::Recover,
+        "Redeliver to these hooks, sync these mirrors, or repeat this import",
+        "retry",
+    )
+    .also("resend redeliver again replay mirror import")
+    .changes(),
     bind(S::Dashboard, &[C('t')], A::Toggle, "Turn these hooks on or off", "on/off")
         .also("toggle switch enable disable pause resume activate")
         .changes(),
     bind(S::Dashboard, &[C(']')], A::NextPart, "Charts of the last minute, hour or day", "minute/hour/day")
         .also("period span graph"),
     bind(S::Dashboard, &[C('[')], A::PreviousPart, "Charts of the previous period", ""),
-    bind(S::RepositoryParts, &[Key::Enter, C('l'), Key::Right], A::Open, "Open on its own screen", "open"),
+    bind(
+        S::RepositoryHooks,
+        &[Key::Enter, C('l'), Key::Right],
+        A::Open,
+        "Show the hook on the screen of hooks",
+        "open",
+    ),
+    bind(S::RepositoryHooks, &[C('t')], A::Toggle, "Turn the hook on or off", "on/off")
+        .also("enable disable switch")
+        .of(O::Repository)
+        .changes(),
+    bind(
+        S::RepositoryHooks,
+        &[C('R')],
+        A::Recover,
+        "Redeliver what failed, and try what waits for a retry",
+        "redeliver",
+    )
+    .also("resend retry again")
+    .of(O::Repository)
+    .changes(),
+    bind(S::RepositoryHooks, &[C('T')], A::Test, "Send a test event", "test").also("ping").of(O::Repository).changes(),
+    bind(S::RepositoryHooks, &[C('D')], A::DeleteEntry, "Delete the hook", "delete")
+        .also("remove")
+        .of(O::Repository)
+        .changes(),
+    bind(
+        S::RepositoryArtifacts,
+        &[Key::Enter, C('l'), Key::Right],
+        A::Open,
+        "Show the artifact on the screen of artifacts",
+        "open",
+    ),
+    bind(S::RepositoryArtifacts, &[C('d')], A::Download, "Download", "download").also("save fetch").of(O::Repository),
+    bind(S::RepositoryArtifacts, &[C('D')], A::DeleteEntry, "Delete artifacts", "delete")
+        .also("remove")
+        .of(O::Repository)
+        .changes(),
     bind(S::Files, &[Key::Enter, C('l'), Key::Right], A::Open, "Open the file or directory", "open").also("view show"),
     bind(S::Files, &[C('c')], A::History, "Show the commits that changed it", "commits").also("history log blame"),
     bind(S::Commits, &[Key::Enter, C('l'), Key::Right], A::Open, "Show the commit and its diff", "open")
@@ -235,6 +278,10 @@ const SCREENS: &[Binding] = &[
     bind(S::Tasks, &[C('X')], A::CancelTask, "Cancel the task", "cancel")
         .words("task cancel")
         .also("stop abort import migration")
+        .of(O::Task)
+        .changes(),
+    bind(S::Tasks, &[C('R')], A::Recover, "Repeat the failed import", "retry")
+        .also("again import")
         .of(O::Task)
         .changes(),
     bind(S::Tasks, &[C('y')], A::Copy, "Copy the task as JSON", "copy").of(O::Task),

@@ -52,8 +52,10 @@ pub(crate) enum Scope {
     Mirrors,
     /// An opened file or commit of a repository.
     RepositoryText,
-    /// Hooks and artifacts tabs of a repository.
-    RepositoryParts,
+    /// The hooks of a repository, in its tab.
+    RepositoryHooks,
+    /// The artifacts of a repository, in its tab.
+    RepositoryArtifacts,
     Artifacts,
     Runs,
     /// The jobs and artifacts of a run.

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use farrier_common::api::{
     AccessToken, Artifact, BackgroundTask, Branch, BranchProtection, CacheUsage, Commit, DeliveryDetail,
-    DeliveryGroups, DeliveryResults, DeployKey, Event, FoundArtifact, FoundRun, GpgKey, Health, Hook, HookEvent,
-    LogRecords, MetricsSeries, Organization, PublicKey, PushMirror, RecoveredDeliveries, Release, ReplayedDelivery,
-    Repository, Status, Tag, TagProtection, Team, User,
+    DeliveryGroups, DeliveryResults, DeployKey, Event, FailingWorkflows, FoundArtifact, FoundMirror, GpgKey, Health,
+    Hook, HookEvent, LogRecords, MetricsSeries, Organization, PublicKey, PushMirror, RecoveredDeliveries, Release,
+    ReplayedDelivery, Repository, Status, Tag, TagProtection, Team, User,
 };
 
 use farrier_common::client::Tagged;
@@ -123,8 +123,9 @@ pub(crate) enum Answer {
     /// The result of each request of a batch, in order: nothing, or the error.
     Batch(Vec<Option<String>>),
     Event(Box<Event>),
-    /// The newest first.
-    FoundRuns(Vec<FoundRun>),
+    FailingWorkflows(Box<FailingWorkflows>),
+    /// Mirrors whose last run failed, and whether there may be more.
+    FailingMirrors(Vec<FoundMirror>, bool),
     /// Runs, the newest first, and whether there may be older ones.
     RunList(Page<ListedRun>, SearchProgress),
     /// Artifacts of a run, and whether it has more.

@@ -3,8 +3,8 @@
 use std::hash::Hash;
 
 use farrier_common::{
-    api::{Artifact, Artifacts, Branch, FoundRun, RepositorySearch},
-    client::{Client, ClientError, EventFilter, Followed, Pages, RepositoryPath, RunFilter},
+    api::{Artifact, Artifacts, Branch, RepositorySearch},
+    client::{Client, ClientError, EventFilter, Followed, Pages, RepositoryPath},
 };
 use serde::de::DeserializeOwned;
 
@@ -36,7 +36,6 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
             Answer::Status(Box::new((status, client.health().await.map_err(failed())?)))
         }
         Request::Series(span) => Answer::Series(Box::new(client.metrics_series(span.name()).await.map_err(failed())?)),
-        Request::CompletedRuns => completed_runs(client).await.map_err(failed())?,
         // Handled before a connection is needed.
         Request::StartDaemon(_) => Answer::Done,
         Request::Repositories => repositories(client, part).await.map_err(failed())?,
@@ -45,6 +44,7 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
         }
         Request::ChangedRepositories => first_repositories(client.changed_repositories(), 1).await.map_err(failed())?,
         request @ (Request::Repository(_)
+        | Request::FailedImport(_)
         | Request::CreateRepository { .. }
         | Request::EditRepository(..)
         | Request::MigrateRepository(_)
@@ -66,6 +66,8 @@ pub(super) async fn answer(client: &Client, request: Request, part: &impl Fn(Ans
         request @ (Request::RunList { .. }
         | Request::RunArtifacts(_)
         | Request::ExpiringArtifacts
+        | Request::FailingWorkflows
+        | Request::FailingMirrors
         | Request::CancelRun(_)) => runs::answer(client, request).await.map_err(failed())?,
         Request::CreateBranch(path, request) => done(client.create_branch(&path, &request).await.map_err(failed())?),
         Request::DeleteBranch(path, name) => done(client.delete_branch(&path, &name).await.map_err(failed())?),
@@ -161,7 +163,9 @@ async fn branches(client: &Client, path: &RepositoryPath, part: &impl Fn(Answer)
 /// Loads, creates, imports or changes one repository and returns it.
 async fn repository(client: &Client, request: Request) -> Result<Answer, ClientError> {
     Ok(match request {
-        Request::Repository(path) => Answer::Repository(Box::new(client.repository(&path).await?)),
+        Request::Repository(path) | Request::FailedImport(path) => {
+            Answer::Repository(Box::new(client.repository(&path).await?))
+        }
         Request::CreateRepository { owner, request } => {
             Answer::Repository(Box::new(client.create_repository(&owner, &request).await?))
         }
@@ -193,13 +197,6 @@ async fn run_batch(client: &Client, batch: Batch, part: &impl Fn(Answer)) -> Ans
         each.push(problem.map(|problem| problem.text));
     }
     Answer::Batch(each)
-}
-
-/// Lists the newest completed runs: one page.
-async fn completed_runs(client: &Client) -> Result<Answer, ClientError> {
-    let filter = RunFilter { status: "completed".to_owned(), ..RunFilter::default() };
-    let page = client.found_runs(&filter).next(|page: Vec<FoundRun>| (0, page), |run| run.id).await?;
-    Ok(Answer::FoundRuns(page.unwrap_or_default()))
 }
 
 fn done((): ()) -> Answer {

@@ -35,6 +35,8 @@ pub(crate) enum Request {
     ChangedRepositories,
     /// One repository.
     Repository(RepositoryPath),
+    /// A repository whose import failed, to import it again.
+    FailedImport(RepositoryPath),
     CreateRepository {
         owner: String,
         request: Box<CreateRepository>,
@@ -159,8 +161,10 @@ pub(crate) enum Request {
     CancelTask(i64),
     /// Runs, their jobs and their artifacts, of one repository or of all.
     Runs(Option<RepositoryPath>),
-    /// The newest completed runs of all repositories.
-    CompletedRuns,
+    /// Workflows of all repositories whose last runs failed.
+    FailingWorkflows,
+    /// Mirrors of all repositories whose last run failed.
+    FailingMirrors,
     /// The artifacts that expire within a day.
     ExpiringArtifacts,
     /// The newest `rows` runs of one repository or of all that contain the words in a text, with their jobs.
@@ -312,6 +316,7 @@ impl Request {
                 | Self::Recoverable(_)
                 | Self::LoadHook(..)
                 | Self::LoadRepository(_)
+                | Self::FailedImport(_)
                 | Self::CheckBranchFilter(_)
                 | Self::CheckMigration(_)
                 | Self::Deliveries { .. }
@@ -340,7 +345,8 @@ impl Request {
                 | Self::Caches
                 | Self::CacheUsage
                 | Self::Runs(_)
-                | Self::CompletedRuns
+                | Self::FailingWorkflows
+                | Self::FailingMirrors
                 | Self::ExpiringArtifacts
                 | Self::RunList { .. }
                 | Self::RunArtifacts(_)

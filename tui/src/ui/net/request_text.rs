@@ -14,7 +14,7 @@ impl Request {
             Self::Repositories => "listing repositories".to_owned(),
             Self::ChangedRepositories => "listing changed repositories".to_owned(),
             Self::FindRepositories(text) => format!("searching for repositories with {text}"),
-            Self::Repository(path) | Self::LoadRepository(path) => format!("loading {path}"),
+            Self::Repository(path) | Self::LoadRepository(path) | Self::FailedImport(path) => format!("loading {path}"),
             Self::CreateRepository { owner, request } => format!("creating {owner}/{}", request.name),
             Self::EditRepository(path, _) => format!("changing {path}"),
             Self::SaveRepository(save) => format!("changing {}", save.path),
@@ -87,7 +87,8 @@ impl Request {
                 format!("deleting {name} permanently")
             }
             Self::Runs(Some(path)) => format!("listing runs of {path}"),
-            Self::Runs(None) | Self::CompletedRuns | Self::RunList { .. } => "listing runs".to_owned(),
+            Self::Runs(None) | Self::FailingWorkflows | Self::RunList { .. } => "listing runs".to_owned(),
+            Self::FailingMirrors => "listing mirrors".to_owned(),
             Self::CancelRun(id) => format!("cancelling run {id}"),
             Self::ExpiringArtifacts => "listing artifacts that expire".to_owned(),
             Self::RunArtifacts(id) => format!("listing artifacts of run {id}"),

@@ -1,9 +1,9 @@
-//! Requests about runs, and about the artifacts of one run.
+//! Requests about runs, about the artifacts of one run, and about objects of all repositories that need attention.
 
 use std::hash::Hash;
 
 use farrier_common::{
-    api::{FoundArtifact, FoundRun},
+    api::{FoundArtifact, FoundMirror, FoundRun},
     client::{ArtifactFilter, Client, ClientError, Pages, RunFilter},
 };
 use jiff::{SignedDuration, Timestamp};
@@ -19,6 +19,8 @@ use crate::{
 const ARTIFACTS_MAX: usize = 500;
 /// Most artifacts that are loaded because they expire soon.
 const EXPIRING_MAX: usize = 200;
+/// Most mirrors that are loaded because they fail.
+const FAILING_MIRRORS_MAX: usize = 200;
 /// At most one request is sent for this many rows. Pages are short when a filter leaves most rows out.
 const ROWS_PER_REQUEST: usize = 10;
 
@@ -55,6 +57,13 @@ pub(super) async fn answer(client: &Client, request: Request) -> Result<Answer, 
             let (items, searched) =
                 newest(client.all_artifacts(&filter), EXPIRING_MAX, open, |one: &FoundArtifact| one.id).await?;
             Answer::ExpiringArtifacts(items, searched.more)
+        }
+        Request::FailingWorkflows => Answer::FailingWorkflows(Box::new(client.failing_workflows().await?)),
+        Request::FailingMirrors => {
+            let open = |page: Vec<FoundMirror>| page;
+            let id = |one: &FoundMirror| (one.repository_id, one.name.clone());
+            let (items, searched) = newest(client.failing_mirrors(), FAILING_MIRRORS_MAX, open, id).await?;
+            Answer::FailingMirrors(items, searched.more)
         }
         Request::CancelRun(id) => {
             client.cancel_run(id).await?;

@@ -205,7 +205,8 @@ impl ScreenId {
             | Scope::DeployKeys
             | Scope::Mirrors
             | Scope::RepositoryText
-            | Scope::RepositoryParts => Some(Self::Repositories),
+            | Scope::RepositoryHooks
+            | Scope::RepositoryArtifacts => Some(Self::Repositories),
             Scope::Hooks => Some(Self::Hooks),
             Scope::Deliveries | Scope::Inspector => Some(Self::Deliveries),
             Scope::DeliveryGroups => Some(Self::DeliveryGroups),
@@ -280,6 +281,11 @@ pub(crate) trait Screen: Placed {
     /// Called at the refresh interval while the screen is visible: requests data that may have changed.
     fn poll(&mut self, env: &mut Env) {
         self.refresh(env);
+    }
+
+    /// Called while the screen is visible, after a change that another screen reports: requests data that may have changed.
+    fn changed_elsewhere(&mut self, env: &mut Env) {
+        self.poll(env);
     }
 
     /// Called when the cursor may be on another row, and when it stops moving: requests details of the row.

@@ -132,7 +132,7 @@ pub(in crate::http) fn parse_query(query: Option<&str>) -> Result<DeliverySelect
     let number = |name| query::value(query, name).map(|text| text.parse::<u64>().unwrap_or(0));
     let time = |name| query::value(query, name).map(|text| query::time(name, &text)).transpose();
     let filter = DeliveryFilter {
-        states: query::one_of(query, "status", &words)?.unwrap_or_default().to_vec(),
+        states: query::several_of(query, "status", &words)?.concat(),
         event: query::value(query, "event").unwrap_or_default(),
         reason: query::value(query, "reason").unwrap_or_default(),
         host: query::value(query, "host").unwrap_or_default(),

@@ -40,7 +40,15 @@ impl App {
                 }
                 Ok(())
             }
-            args::Artifact::Delete(args) => ids(&args.artifacts).and_then(|ids| {
+            args::Artifact::Delete(args::Delete { oldest: Some(count), scope, .. }) if scope.run.is_none() => {
+                let count = usize::try_from(count).unwrap_or(usize::MAX);
+                match self.screens.artifacts.oldest(count, scope.repo.as_ref()) {
+                    Ok(ids) => self
+                        .question(ScreenId::Artifacts, |screens, world| screens.artifacts.delete_question(&ids, world)),
+                    Err(why) => Err(why),
+                }
+            }
+            args::Artifact::Delete(args) if args.oldest.is_none() => ids(&args.artifacts).and_then(|ids| {
                 self.question(ScreenId::Artifacts, |screens, world| screens.artifacts.delete_question(&ids, world))
             }),
             args::Artifact::Expire(args) => ids(&args.artifacts).and_then(|ids| {

@@ -1,6 +1,9 @@
 //! The dashboard: problems, running tasks, and the permissions that they need.
 
-use farrier_common::api::{RecentFailures, RecoveredDeliveries, WorkLimit};
+use farrier_common::api::{
+    BackgroundTask, FailingWorkflow, FailingWorkflows, FoundMirror, RecentFailures, RecoveredDeliveries, Repository,
+    WorkLimit,
+};
 
 use super::prelude::*;
 use crate::ui::net::ProblemKind;
@@ -116,7 +119,7 @@ fn hooks_turned_off_for_the_same_reason_share_one_line_with_a_count() {
     assert_eq!(text.matches("failed for 3 days").count(), 1, "{text}");
     screen.keys("G\n");
     assert_eq!(screen.app.current, ScreenId::Hooks);
-    assert!(screen.text().contains("url:ci.example.net"), "{}", screen.text());
+    assert!(screen.text().contains("url:ci.example.net state:disabled"), "{}", screen.text());
 }
 
 #[test]
@@ -172,14 +175,20 @@ fn checks_that_fail_for_the_same_reason_share_one_line() {
     assert_eq!(text.matches("read:admin").count(), 1, "{text}");
 }
 
-/// Returns the dashboard with one problem: two hooks of a host that fail for the same reason.
-fn failing_together() -> TestScreen {
-    let mut screen = TestScreen::loaded(120, 40);
+/// Returns the dashboard without problems.
+fn without_problems(columns: u16, rows: u16) -> TestScreen {
+    let mut screen = TestScreen::loaded(columns, rows);
     screen.keys("1");
     let Answer::Status(mut now) = status_with(&[]) else { unreachable!() };
     now.1.problems.clear();
     now.0.disk.free_bytes = now.0.disk.total_bytes;
     screen.answer(|request| *request == Request::Status, Ok(Answer::Status(now)));
+    screen
+}
+
+/// Returns the dashboard with one problem: two hooks of a host that fail for the same reason.
+fn failing_together() -> TestScreen {
+    let mut screen = without_problems(120, 40);
     let all = api_hooks();
     let failing = |id: i64| farrier_common::api::Hook {
         id,
@@ -253,6 +262,28 @@ fn hooks_without_failed_and_waiting_deliveries_are_not_recovered() {
 }
 
 #[test]
+fn enter_on_hooks_that_fail_together_shows_their_deliveries_with_the_newest_failure() {
+    let mut screen = failing_together();
+    screen.keys("\n");
+    assert_eq!(screen.app.current, ScreenId::Deliveries);
+    let is_list = |request: &Request| match request {
+        Request::Deliveries { hook: None, reason, host, .. } => {
+            (reason.as_str(), host.as_str()) == ("http 503", "ci.example.net")
+        }
+        _ => false,
+    };
+    let requests = screen.take_requests();
+    assert!(requests.iter().any(is_list), "{requests:?}");
+    // The newest one waits behind the failure.
+    let waiting = farrier_common::api::Delivery { attempts: 0, ..delivery(31, "pending", 0) };
+    let listed = listed_deliveries(&[waiting, delivery(32, "failed", 503)], None);
+    screen.answer_last_of(is_list, Ok(listed));
+    let text = screen.text();
+    let row = text.lines().find(|line| line.starts_with('>')).unwrap_or_default();
+    assert!(row.contains("503"), "{text}");
+}
+
+#[test]
 fn the_hooks_of_a_problem_are_turned_off_after_a_confirmation() {
     let mut screen = failing_together();
     screen.keys("t");
@@ -314,18 +345,110 @@ fn a_run_that_failed_is_a_problem_that_enter_opens() {
     let mut screen = TestScreen::loaded(120, 40);
     screen.keys("1");
     screen.answer(|request| *request == Request::Status, Ok(status()));
-    let run = farrier_common::api::FoundRun {
-        id: 51,
+    let workflow = FailingWorkflow {
         repository: "infra/gateway".into(),
         head_branch: "main".into(),
-        conclusion: "failure".into(),
-        completed_at: "2026-11-21T11:00:00Z".into(),
-        ..Default::default()
+        run_id: 51,
+        failures: 1,
+        failing_since: "2026-11-21T11:00:00Z".into(),
+        ..FailingWorkflow::default()
     };
-    screen.answer(|request| *request == Request::CompletedRuns, Ok(Answer::FoundRuns(vec![run])));
+    let found = FailingWorkflows { workflows: vec![workflow], ..FailingWorkflows::default() };
+    let answer = Answer::FailingWorkflows(Box::new(found));
+    screen.answer(|request| *request == Request::FailingWorkflows, Ok(answer));
     assert!(screen.text().contains("run 51 of infra/gateway on main"), "{}", screen.text());
     screen.keys("G\n");
     assert_eq!(screen.app.current, ScreenId::Artifacts);
+}
+
+/// Returns the dashboard with failing mirrors as the only problem.
+fn with_mirrors(mirrors: Vec<FoundMirror>) -> TestScreen {
+    let mut screen = without_problems(120, 40);
+    let answer = Answer::FailingMirrors(mirrors, false);
+    screen.answer(|request| *request == Request::FailingMirrors, Ok(answer));
+    screen
+}
+
+fn failing_mirror(repository: &str, name: &str) -> FoundMirror {
+    FoundMirror {
+        repository: repository.into(),
+        name: name.into(),
+        address: "https://git.example.net/x".into(),
+        error: "the host cannot be resolved".into(),
+        failures: 3,
+        failing_since: Some("2026-11-21T10:00:00Z".into()),
+        ..FoundMirror::default()
+    }
+}
+
+#[test]
+fn a_failing_mirror_is_a_problem_that_is_synced_and_opened() {
+    let mut screen = with_mirrors(vec![failing_mirror("infra/gateway", "")]);
+    let text = screen.text();
+    assert!(text.contains("pull mirror infra/gateway failed 3 times in a row"), "{text}");
+    assert!(text.contains("2h  R sync"), "{text}");
+    screen.keys("R");
+    let request = Request::Manage("infra/gateway".parse().expect("a path"), ManagementRequest::SyncPullMirror);
+    assert!(screen.take_requests().contains(&request), "{}", screen.text());
+    screen.keys("\n");
+    assert_eq!(screen.app.current, ScreenId::Repositories);
+}
+
+#[test]
+fn mirrors_that_fail_together_are_synced_after_a_confirmation() {
+    let mirrors = [("infra/gateway", ""), ("data/lake", "m1"), ("data/lake", "m2")];
+    let mut screen = with_mirrors(mirrors.map(|(repository, name)| failing_mirror(repository, name)).into());
+    assert!(screen.text().contains("3 mirrors (infra/gateway, data/lake) fail"), "{}", screen.text());
+    screen.keys("\n");
+    assert!(screen.text().contains("push mirror of data/lake: the host cannot be resolved"), "{}", screen.text());
+    screen.press(Key::Esc);
+    screen.keys("R");
+    assert!(screen.text().contains("Sync 2 repositories"), "{}", screen.text());
+    screen.advance(Duration::from_secs(1));
+    screen.keys("y");
+    let is_batch = |request: &Request| matches!(request, Request::Batch(batch) if batch.items.len() == 2);
+    assert!(screen.take_requests().iter().any(is_batch), "{}", screen.text());
+    let each = vec![None, Some("syncing data/lake: the host cannot be resolved (500)".to_owned())];
+    screen.answer_last_of(is_batch, Ok(Answer::Batch(each)));
+    let text = screen.text();
+    assert!(text.contains("1 failed, 1 repository synced") && text.contains("data/lake"), "{text}");
+}
+
+#[test]
+fn a_failed_import_is_repeated_with_the_values_of_the_first_attempt() {
+    let mut screen = without_problems(120, 40);
+    let task = BackgroundTask {
+        id: 7,
+        kind: "migration".into(),
+        repository: "data/lake".into(),
+        repository_id: 7,
+        state: "failed".into(),
+        error: "the source refused the password".into(),
+        ended_at: Some("2026-11-21T11:00:00Z".into()),
+        ..BackgroundTask::default()
+    };
+    screen.answer(|request| *request == Request::Tasks, Ok(Answer::Tasks(vec![task])));
+    assert!(screen.text().contains("R retry"), "{}", screen.text());
+    screen.keys("R");
+    let request = Request::FailedImport("data/lake".parse().expect("a path"));
+    let repository = Repository {
+        full_name: "data/lake".into(),
+        original_url: "https://git.example.net/lake.git".into(),
+        private: true,
+        ..Repository::default()
+    };
+    screen.answer(|sent| *sent == request, Ok(Answer::Repository(Box::new(repository))));
+    let text = screen.text();
+    assert!(text.contains("Import a repository") && text.contains("https://git.example.net/lake.git"), "{text}");
+    screen.press(Key::Ctrl('s'));
+    let requests = screen.take_requests();
+    let is_import = |request: &Request| match request {
+        Request::MigrateRepository(input) => {
+            (input.repo_owner.as_str(), input.repo_name.as_str(), input.private) == ("data", "lake", Some(true))
+        }
+        _ => false,
+    };
+    assert!(requests.iter().any(is_import), "{requests:?}: {}", screen.text());
 }
 
 #[test]

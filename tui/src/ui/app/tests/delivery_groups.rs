@@ -1,10 +1,7 @@
 //! Groups of deliveries: by hook and reason, results over time, redelivery of a group.
 
 use super::prelude::*;
-use crate::ui::{
-    delivery::DeliverySummary,
-    net::{Page, ProblemKind, ResultsSpan},
-};
+use crate::ui::net::{Page, ProblemKind, ResultsSpan};
 
 /// Returns the request for the deliveries of a group.
 fn of_group(status: &'static str, hook: Option<u64>, reason: &str) -> Request {
@@ -135,39 +132,32 @@ fn the_groups_of_hosts_show_the_deliveries_of_their_hooks() {
 }
 
 #[test]
-fn the_failed_deliveries_of_all_hooks_of_a_host_are_redelivered_after_one_confirmation() {
+fn the_hooks_of_a_host_are_recovered_after_one_confirmation() {
     let mut screen = TestScreen::loaded(120, 40);
     by_host(&mut screen);
     screen.keys("R");
-    let failures = of_host("failure", "ci.example.net");
-    assert!(screen.take_requests().contains(&failures));
-    let failed: Vec<_> = [12, 13].map(|id| delivery(id, "failed", 503)).into();
-    let ids: Vec<String> = failed.iter().map(|one| one.guid.clone()).collect();
-    let page = Page { items: failed.iter().map(DeliverySummary::of).collect(), total: None, last: true };
-    screen.answer_last_of(|request| *request == failures, Ok(Answer::Deliveries(page)));
+    assert!(screen.take_requests().contains(&Request::Recoverable(vec![12, 15])), "{}", screen.text());
+    screen.answer_last_of(|request| matches!(request, Request::Recoverable(_)), Ok(recoverable(1_204, 3)));
     let text = screen.text();
-    for part in ["Redeliver 2 deliveries", "hook 12", "hook 3", "group: ci.example.net"] {
+    for part in
+        ["Redeliver failed deliveries of 2 hooks", "1 204 failed deliveries", "3 waiting deliveries are retried"]
+    {
         assert!(text.contains(part), "{part}: {text}");
     }
-    screen.advance(Duration::from_millis(300));
-    screen.take_requests();
+    screen.advance(Duration::from_secs(1));
     screen.keys("y");
-    assert_eq!(screen.take_requests(), [Request::Redeliver(ids.clone())]);
-    let each = vec![(ids[0].clone(), None), (ids[1].clone(), Some("hook 3 is switched off".to_owned()))];
-    screen.answer_last_of(|request| matches!(request, Request::Redeliver(_)), Ok(Answer::EachOf(each)));
-    let text = screen.text();
-    assert!(text.contains("1 failed, 1 queued for redelivery") && text.contains("hook 3 is switched off"), "{text}");
+    assert!(screen.take_requests().contains(&Request::Recover(vec![12, 15])), "{}", screen.text());
 }
 
 #[test]
-fn the_notice_about_a_host_names_it_after_the_cursor_moved() {
-    let mut screen = TestScreen::loaded(200, 60);
-    by_host(&mut screen);
-    screen.keys("Rj");
-    let none = Page { items: Vec::new(), total: None, last: true };
-    screen.answer_last_of(|request| *request == of_host("failure", "ci.example.net"), Ok(Answer::Deliveries(none)));
-    let text = screen.text();
-    assert!(text.contains("the group ci.example.net has no failed deliveries any more"), "{text}");
+fn hooks_whose_deliveries_only_wait_are_recovered_as_a_group() {
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys("4o");
+    let Answer::DeliveryGroups(mut groups) = groups_by_hook() else { unreachable!() };
+    (groups.groups[0].failed, groups.groups[0].pending) = (0, 21);
+    screen.answer(|request| matches!(request, Request::DeliveryGroups(_)), Ok(Answer::DeliveryGroups(groups)));
+    screen.keys("gR");
+    assert!(screen.take_requests().contains(&Request::Recoverable(vec![12])), "{}", screen.text());
 }
 
 #[test]
@@ -179,7 +169,7 @@ fn the_deliveries_of_deleted_hooks_are_not_redelivered_by_host() {
     assert!(screen.text().contains("the hooks were deleted"), "{}", screen.text());
     assert!(!screen.take_requests().iter().any(is_list));
     screen.keys("kR");
-    assert!(screen.take_requests().contains(&of_group("failure", Some(3), "")), "a host with one hook");
+    assert!(screen.take_requests().contains(&Request::Recoverable(vec![3])), "a host with one hook");
 }
 
 #[test]
@@ -188,11 +178,11 @@ fn the_failed_deliveries_of_a_group_are_redelivered_after_confirmation() {
     by_reason(&mut screen);
     screen.take_requests();
     screen.keys("R");
-    assert_eq!(screen.take_requests(), [of_group("failure", None, "http 503")]);
+    assert_eq!(screen.take_requests(), [of_group("failure,pending", None, "http 503")]);
     let failed = [12, 16].map(|id| delivery(id, "failed", 503));
     let ids: Vec<String> = failed.iter().map(|one| one.guid.clone()).collect();
     let listed = listed_deliveries(&failed, None);
-    screen.answer_last_of(|request| *request == of_group("failure", None, "http 503"), Ok(listed));
+    screen.answer_last_of(|request| *request == of_group("failure,pending", None, "http 503"), Ok(listed));
     let text = screen.text();
     for part in ["Redeliver 2 deliveries", "hook 12", "group: http 503"] {
         assert!(text.contains(part), "{part}: {text}");
@@ -210,11 +200,11 @@ fn the_failed_deliveries_of_a_group_are_redelivered_after_confirmation() {
 #[test]
 fn a_large_group_is_redelivered_in_parts() {
     let mut screen = TestScreen::loaded(120, 40);
-    open_delivery_groups(&mut screen);
+    by_reason(&mut screen);
     screen.keys("R");
     let one = |id: i64| farrier_common::api::Delivery { guid: format!("{id:08}"), ..delivery(12, "failed", 503) };
     let listed = listed_deliveries(&(0..520).map(one).collect::<Vec<_>>(), None);
-    screen.answer_last_of(|request| *request == of_group("failure", Some(12), ""), Ok(listed));
+    screen.answer_last_of(|request| *request == of_group("failure,pending", None, "http 503"), Ok(listed));
     let text = screen.text();
     assert!(text.contains("Redeliver 500 deliveries") && text.contains("at most 500 at once"), "{text}");
 }
@@ -225,17 +215,23 @@ fn a_group_without_failures_is_not_redelivered() {
     open_delivery_groups(&mut screen);
     screen.take_requests();
     screen.keys("GR");
-    assert!(screen.text().contains("this group has no failed deliveries"), "{}", screen.text());
+    assert!(screen.text().contains("this group has no failed or waiting deliveries"), "{}", screen.text());
     screen.keys("g  R");
     assert!(screen.text().contains("needs one row, but 2 are marked"), "{}", screen.text());
     let is_list = |request: &Request| matches!(request, Request::Deliveries { .. });
     assert!(!screen.take_requests().iter().any(is_list));
-    // The list may be out of date.
-    screen.press(Key::Esc);
-    screen.keys("gR");
+}
+
+#[test]
+fn the_notice_about_a_reason_names_it_after_the_cursor_moved() {
+    let mut screen = TestScreen::loaded(200, 60);
+    by_reason(&mut screen);
+    screen.keys("Rj");
     let none = Page { items: Vec::new(), total: None, last: true };
-    screen.answer_last_of(|request| *request == of_group("failure", Some(12), ""), Ok(Answer::Deliveries(none)));
-    assert!(screen.text().contains("the group hook 12 has no failed deliveries any more"), "{}", screen.text());
+    let request = of_group("failure,pending", None, "http 503");
+    screen.answer_last_of(|sent| *sent == request, Ok(Answer::Deliveries(none)));
+    let text = screen.text();
+    assert!(text.contains("the group http 503 has no failed or waiting deliveries any more"), "{text}");
     assert!(screen.app.layers.is_empty());
 }
 
@@ -247,7 +243,7 @@ fn a_marked_group_is_redelivered_instead_of_the_one_under_the_cursor() {
     screen.keys("g G");
     screen.take_requests();
     screen.keys("R");
-    assert!(screen.take_requests().contains(&of_group("failure", Some(12), "")));
+    assert!(screen.take_requests().contains(&Request::Recoverable(vec![12])));
 }
 
 #[test]

@@ -9,7 +9,7 @@ pub(super) use super::{answers::*, organization_steps::*, test_screen::*};
 pub(super) use crate::ui::{
     app::{App, Effect, Msg},
     key::Key,
-    net::{Answer, Problem, Request, SeriesSpan},
+    net::{Answer, ManagementRequest, Problem, Request, SeriesSpan},
     screens::ScreenId,
     settings::Settings,
     theme::Theme,

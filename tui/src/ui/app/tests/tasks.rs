@@ -145,3 +145,22 @@ fn tasks_are_drawn_at_every_size() {
         assert_eq!(screen.picture().area.as_size(), Size::new(width, height));
     }
 }
+
+#[test]
+fn a_failed_import_is_repeated_from_its_task() {
+    let mut screen = TestScreen::loaded(120, 40);
+    screen.keys("9");
+    let Answer::Tasks(mut all) = tasks() else { unreachable!() };
+    all[0] = BackgroundTask {
+        kind: "migration".into(),
+        repository: "data/lake".into(),
+        state: "failed".into(),
+        ..all[0].clone()
+    };
+    screen.answer(|request| *request == Request::Tasks, Ok(Answer::Tasks(all)));
+    screen.keys("g");
+    screen.take_requests();
+    screen.keys("R");
+    let request = Request::FailedImport("data/lake".parse().expect("a path"));
+    assert!(screen.take_requests().contains(&request), "{}", screen.text());
+}

@@ -148,6 +148,22 @@ impl Artifacts {
         env.open(question);
     }
 
+    /// Returns the IDs of the `count` oldest artifacts that have not expired, of one repository or of all. Fails while the
+    /// list is not complete, because older ones may be missing.
+    pub(crate) fn oldest(&self, count: usize, of: Option<&RepositoryPath>) -> Result<Vec<i64>, String> {
+        let has_other = |of: &RepositoryPath| self.of.as_ref().is_some_and(|shown| shown != of);
+        if !self.rows.has_all() || self.totals.cut || of.map_or(self.of.is_some(), has_other) {
+            return Err("not all artifacts are listed; 5 lists them, then repeat the command".to_owned());
+        }
+        let is_of = |run: &RunSummary| of.is_none_or(|of| of.to_string().eq_ignore_ascii_case(&run.repo));
+        let entries = self.tree.entries().filter(|entry| is_of(&entry.run));
+        let mut ids: Vec<i64> =
+            entries.flat_map(|entry| &entry.artifacts).filter(|one| one.is_ready()).map(|one| one.id).collect();
+        ids.sort_unstable();
+        ids.truncate(count);
+        if ids.is_empty() { Err("there are no artifacts".to_owned()) } else { Ok(ids) }
+    }
+
     /// Returns the confirmation before artifacts are deleted, whether they are listed or not.
     pub(crate) fn delete_question(&self, ids: &[i64], world: &World) -> Layer {
         let found = |id: i64| {

@@ -32,9 +32,10 @@ pub(super) fn of_artifacts(artifacts: &[FoundArtifact], more: bool) -> Option<He
         (1, false) => "1 artifact expires".to_owned(),
         (_, false) => format!("{count} artifacts expire"),
     };
+    let since = words::seconds(&first.expires_at);
     let first = format!("{} of {}", first.name, first.repository);
     let text = format!("{subject} within a day: {}; first {first}", named.join(", "));
-    Some(HealthProblem { text, since: 0, trend: None, target: ProblemTarget::ExpiringArtifacts })
+    Some(HealthProblem { text, since, trend: None, target: ProblemTarget::ExpiringArtifacts })
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod actions;
 mod activity;
 mod expiring;
 mod load;
+mod mirrors;
 mod notified;
 mod owners;
 mod parts;
@@ -13,13 +14,16 @@ mod quotas;
 mod related;
 mod rows;
 mod trend;
+mod workflows;
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     time::Duration,
 };
 
-use farrier_common::api::{BackgroundTask, Event, FoundArtifact, FoundRun, Health, MetricsSeries, Status};
+use farrier_common::api::{
+    BackgroundTask, Event, FailingWorkflow, FoundArtifact, FoundMirror, Health, MetricsSeries, Status,
+};
 use ratatui::{
     buffer::Buffer,
     layout::{Margin, Rect},
@@ -31,7 +35,11 @@ use self::{
     problems::HealthProblem,
     pushes::PushSizes,
 };
-use super::{Related, Screen, ScreenId, Selection, hooks::rows as hook_rows, repositories::task_lines};
+use super::{
+    Related, Screen, ScreenId, Selection,
+    hooks::rows as hook_rows,
+    repositories::{answers::import_again, task_lines},
+};
 use crate::ui::{
     hook::HookSummary,
     keymap::{Action, Scope},
@@ -67,10 +75,10 @@ pub(crate) struct Dashboard {
     load: Load,
     /// Background tasks of the daemon, the newest first.
     tasks: Vec<BackgroundTask>,
-    /// The newest completed runs, the newest first.
-    runs: Vec<FoundRun>,
-    /// When the runs were listed, in seconds since 1970.
-    runs_at: i64,
+    /// Workflows whose last runs failed.
+    workflows: Vec<FailingWorkflow>,
+    /// Mirrors whose last run failed.
+    mirrors: Vec<FoundMirror>,
     /// The hooks with the newest deliveries, by event.
     results: HashMap<i64, NotifiedHooks>,
     /// The commits of the newest pushes.
@@ -97,13 +105,14 @@ enum RowIdentity {
 }
 
 impl Dashboard {
-    /// Returns the problems of the daemon, then those of quotas, hooks, runs, imports and artifacts.
+    /// Returns the problems of the daemon, then those of quotas, hooks, mirrors, workflows, imports and artifacts.
     fn problems(&self) -> Vec<HealthProblem> {
         let Some((status, health)) = &self.status else { return Vec::new() };
         let mut all = problems::of_daemon(status, health);
         all.extend(quotas::of_quotas(status));
         all.extend(problems::of_hooks(&self.problem_hooks));
-        all.extend(problems::of_runs(&self.runs, self.runs_at));
+        all.extend(mirrors::of_mirrors(&self.mirrors));
+        all.extend(self.workflows.iter().map(workflows::of_workflow));
         all.extend(problems::of_tasks(&self.tasks));
         all.extend(expiring::of_artifacts(&self.expiring.0, self.expiring.1));
         all
@@ -138,7 +147,8 @@ impl Dashboard {
             Request::Series(_) => "metrics",
             Request::Tasks => "tasks",
             Request::FailingHooks => "hooks",
-            Request::CompletedRuns => "runs",
+            Request::FailingWorkflows => "runs",
+            Request::FailingMirrors => "mirrors",
             Request::ExpiringArtifacts => "artifacts",
             Request::Deliveries { .. } => "deliveries",
             _ => return,
@@ -205,7 +215,8 @@ impl Dashboard {
         }
         self.lists_at = Some(env.world.now);
         env.send(Request::FailingHooks);
-        env.send(Request::CompletedRuns);
+        env.send(Request::FailingWorkflows);
+        env.send(Request::FailingMirrors);
         env.send(newest_deliveries());
         if self.expiring_at.is_none_or(|at| env.world.now >= at + EXPIRING_EVERY) {
             self.expiring_at = Some(env.world.now);
@@ -252,10 +263,15 @@ impl Screen for Dashboard {
         Some(REFRESH_INTERVAL)
     }
 
+    fn changed_elsewhere(&mut self, env: &mut Env) {
+        self.lists_at = None;
+        self.refresh(env);
+    }
+
     fn act(&mut self, action: Action, env: &mut Env) -> bool {
         match action {
             Action::Open => self.open(env),
-            Action::Recover => self.redeliver(env),
+            Action::Recover => self.recover(env),
             Action::Toggle => self.switch_hooks(env),
             Action::NextPart => self.show_span(self.span.next(), env),
             Action::PreviousPart => self.show_span(self.span.previous(), env),
@@ -292,13 +308,15 @@ impl Screen for Dashboard {
             (Request::FailingHooks, Ok(Answer::Hooks(page))) => {
                 self.problem_hooks = page.items.iter().filter(|hook| hook_rows::is_failing(hook)).cloned().collect();
             }
-            (Request::CompletedRuns, Ok(Answer::FoundRuns(runs))) => {
-                self.runs.clone_from(runs);
-                self.runs_at = env.world.clock.now.as_second();
+            (Request::FailingWorkflows, Ok(Answer::FailingWorkflows(found))) => {
+                self.workflows.clone_from(&found.workflows);
             }
+            (Request::FailingMirrors, Ok(Answer::FailingMirrors(found, _))) => self.mirrors.clone_from(found),
             (Request::ExpiringArtifacts, Ok(Answer::ExpiringArtifacts(artifacts, more))) => {
                 self.expiring = (artifacts.clone(), *more);
             }
+            (Request::FailedImport(_), Ok(Answer::Repository(repository))) => import_again(repository, env),
+            (Request::FailedImport(_), Err(problem)) => env.warn(problem.line()),
             (Request::Deliveries { .. }, Ok(Answer::Deliveries(page))) => {
                 self.results = NotifiedHooks::by_event(&page.items);
             }

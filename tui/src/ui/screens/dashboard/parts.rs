@@ -157,7 +157,7 @@ impl Sections<'_> {
 
     fn in_two_columns(&self, area: Rect, buf: &mut Buffer) {
         let [left, right] = columns(area, [54, 46]);
-        let y = self.problems(left, left.height / 3, SENTENCE_LINES, buf);
+        let y = self.problems(left, left.height / 2, SENTENCE_LINES, buf);
         let running = self.dashboard.running(self.world);
         let room = from_row(left, y + 1);
         let tasks = Rect { height: room.height.min(left.height / 3), ..room };
@@ -260,7 +260,7 @@ impl Sections<'_> {
         let suggested = problem.target.suggested_action().filter(|_| shows_keys);
         let suggested = suggested.and_then(|(action, title)| Some(format!("{} {title}", self.key_of(action)?)));
         let suggested = suggested.unwrap_or_default();
-        let age = if problem.since > 0 { self.world.clock.since(problem.since) } else { String::new() };
+        let age = if problem.since > 0 { self.world.clock.since_or_in(problem.since) } else { String::new() };
         let aside = match (shows_keys, age.is_empty()) {
             (true, true) if suggested.is_empty() => String::new(),
             (true, _) => format!("{age:>0$}  {suggested:<1$}", usize::from(AGE_WIDTH), usize::from(ACTION_WIDTH)),

@@ -1,13 +1,8 @@
 //! The problems of the dashboard, grouped by cause and object, with their age and the key of the suggested action.
 
-use std::collections::BTreeMap;
+use farrier_common::api::{BackgroundTask, Health, Status};
 
-use farrier_common::{
-    api::{BackgroundTask, FoundRun, Health, Status},
-    client::PAGE_ITEMS,
-};
-
-use super::trend::ProblemTrend;
+use super::{mirrors::FailingMirror, trend::ProblemTrend};
 use crate::{
     output::human_bytes,
     ui::{hook::HookSummary, keymap::Action, words},
@@ -15,11 +10,8 @@ use crate::{
 
 /// Disk usage above this is reported as a problem.
 const DISK_FULL_PERCENT: i64 = 90;
-/// Number of hook IDs named in a problem that concerns several hooks.
-const NAMED_MAX: usize = 5;
-/// Number of completed runs that are listed.
-const RUNS_LISTED: usize = PAGE_ITEMS;
-const HOUR_SECS: i64 = 3_600;
+/// Number of objects named in a problem that concerns several ones.
+pub(super) const NAMED_MAX: usize = 5;
 
 /// The objects that a problem is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +23,13 @@ pub(super) enum ProblemTarget {
     /// IDs of hooks that the daemon turned off.
     DisabledHooks(Vec<i64>),
     Run(i64),
-    /// A repository whose import failed.
-    Repository(i64),
+    /// A repository whose import failed: its ID, and its path when the import started.
+    FailedImport {
+        id: i64,
+        path: String,
+    },
+    /// Mirrors whose last run failed.
+    FailingMirrors(Vec<FailingMirror>),
     /// Artifacts that expire within a day.
     ExpiringArtifacts,
     /// A quota that is full or nearly full.
@@ -55,15 +52,20 @@ impl ProblemTarget {
         }
     }
 
+    /// Returns whether `action` is the suggested one.
+    pub(super) fn has_action(&self, action: Action) -> bool {
+        self.suggested_action().is_some_and(|(suggested, _)| suggested == action)
+    }
+
     /// Returns the action that the dashboard suggests, and its name.
     pub(super) fn suggested_action(&self) -> Option<(Action, &'static str)> {
         match self {
             Self::Daemon => None,
             Self::FailingHooks(_) => Some((Action::Recover, "redeliver")),
             Self::DisabledHooks(_) => Some((Action::Toggle, "turn on")),
-            Self::Run(_) | Self::Repository(_) | Self::ExpiringArtifacts | Self::Quota { .. } => {
-                Some((Action::Open, "open"))
-            }
+            Self::FailingMirrors(_) => Some((Action::Recover, "sync")),
+            Self::FailedImport { .. } => Some((Action::Recover, "retry")),
+            Self::Run(_) | Self::ExpiringArtifacts | Self::Quota { .. } => Some((Action::Open, "open")),
         }
     }
 }
@@ -72,7 +74,7 @@ impl ProblemTarget {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HealthProblem {
     pub(super) text: String,
-    /// Since when, in seconds since 1970; 0 if unknown.
+    /// Since when, in seconds since 1970; 0 if unknown. A time in the future: when it happens.
     pub(super) since: i64,
     /// How it changes; `None` if unknown.
     pub(super) trend: Option<ProblemTrend>,
@@ -89,6 +91,9 @@ impl HealthProblem {
             | (ProblemTarget::DisabledHooks(ours), ProblemTarget::DisabledHooks(theirs)) => {
                 ours.iter().any(|id| theirs.contains(id))
             }
+            (ProblemTarget::FailingMirrors(ours), ProblemTarget::FailingMirrors(theirs)) => {
+                ours.iter().any(|one| theirs.iter().any(|other| other.is_same(one)))
+            }
             (ProblemTarget::Run(ours), ProblemTarget::Run(theirs)) => ours == theirs || self.since == other.since,
             // The use of an owner is checked in different repositories.
             (
@@ -102,15 +107,21 @@ impl HealthProblem {
 
 /// Returns the problems of the daemon itself: failed checks and a full disk.
 pub(super) fn of_daemon(status: &Status, health: &Health) -> Vec<HealthProblem> {
-    let plain = |text: String| HealthProblem { text, since: 0, trend: None, target: ProblemTarget::Daemon };
+    let checks = || health.checks.values().flatten();
+    let of_text = |text: &String| {
+        let check = checks().find(|check| check.output.as_ref() == Some(text));
+        let since = check.and_then(|check| check.since.as_deref()).map_or(0, words::seconds);
+        HealthProblem { text: text.clone(), since, trend: None, target: ProblemTarget::Daemon }
+    };
     // Both responses come from the same checks, but not at the same time.
     let mut texts: Vec<&String> = status.problems.iter().collect();
     texts.extend(health.problems.iter().filter(|problem| !status.problems.contains(problem)));
-    let mut problems: Vec<HealthProblem> = texts.into_iter().cloned().map(plain).collect();
+    let mut problems: Vec<HealthProblem> = texts.into_iter().map(of_text).collect();
     let used = words::percent(status.disk.total_bytes - status.disk.free_bytes, status.disk.total_bytes);
     let is_reported = health.checks.get("disk").is_some_and(|checks| checks.iter().any(|check| check.status != "pass"));
     if used >= DISK_FULL_PERCENT && !is_reported {
-        problems.push(plain(format!("the disk is {used} % full, {} are free", human_bytes(status.disk.free_bytes))));
+        let text = format!("the disk is {used} % full, {} are free", human_bytes(status.disk.free_bytes));
+        problems.push(HealthProblem { text, since: 0, trend: None, target: ProblemTarget::Daemon });
     }
     problems
 }
@@ -191,45 +202,8 @@ fn of_group(hooks: &[&HookSummary]) -> Option<HealthProblem> {
 }
 
 /// Returns `: WHY`, or nothing without a reason.
-fn with_colon(why: &str) -> String {
+pub(super) fn with_colon(why: &str) -> String {
     if why.is_empty() { String::new() } else { format!(": {why}") }
-}
-
-/// Returns one problem for each workflow and branch of a repository whose last runs failed. `runs` are completed runs,
-/// the newest first. A failure that is followed by a success is not reported. `now` is in seconds since 1970.
-pub(super) fn of_runs(runs: &[FoundRun], now: i64) -> Vec<HealthProblem> {
-    // Without older runs in the list, the failures of the hour before are not known.
-    let has_both_hours = runs.len() < RUNS_LISTED
-        || runs.last().is_some_and(|run| words::seconds(&run.completed_at) < now - 2 * HOUR_SECS);
-    let mut workflows: BTreeMap<(&str, &str, &str), Vec<&FoundRun>> = BTreeMap::new();
-    let mut order = Vec::new();
-    for run in runs.iter().filter(|run| matches!(run.conclusion.as_str(), "success" | "failure")) {
-        let key = (run.repository.as_str(), run.head_branch.as_str(), run.display_title.as_str());
-        let of_workflow = workflows.entry(key).or_insert_with(|| {
-            order.push(key);
-            Vec::new()
-        });
-        of_workflow.push(run);
-    }
-    let problem = |key: &(&str, &str, &str)| {
-        let (repository, branch, title) = *key;
-        let failed: Vec<_> = workflows.get(key)?.iter().take_while(|run| run.conclusion == "failure").collect();
-        let (last, first) = (failed.first()?, failed.last()?);
-        let on = if branch.is_empty() { String::new() } else { format!(" on {branch}") };
-        let text = match (failed.len(), title) {
-            (1, "") => format!("run {} of {repository}{on} failed", last.id),
-            (1, title) => format!("run {} ({title}) of {repository}{on} failed", last.id),
-            (count, "") => format!("the last {count} runs of {repository}{on} failed"),
-            (count, title) => format!("workflow {title} of {repository}{on} failed {count} times"),
-        };
-        let since = words::seconds(&first.completed_at);
-        let ages = failed.iter().map(|run| now - words::seconds(&run.completed_at));
-        let in_hour = |hour: i64| ages.clone().filter(|age| age.div_euclid(HOUR_SECS) == hour).count();
-        let [last_hour, hour_before] = [in_hour(0), in_hour(1)].map(|count| i64::try_from(count).unwrap_or(i64::MAX));
-        let trend = ProblemTrend::of(last_hour, hour_before).filter(|_| has_both_hours);
-        Some(HealthProblem { text, since, trend, target: ProblemTarget::Run(last.id) })
-    };
-    order.iter().filter_map(problem).collect()
 }
 
 /// Returns one problem for each repository whose last import failed.
@@ -245,7 +219,7 @@ pub(super) fn of_tasks(tasks: &[BackgroundTask]) -> Vec<HealthProblem> {
         if task.state == "failed" {
             let text = format!("the import of {} failed{}", task.repository, with_colon(&task.error));
             let since = task.ended_at.as_deref().map_or(0, words::seconds);
-            let target = ProblemTarget::Repository(task.repository_id);
+            let target = ProblemTarget::FailedImport { id: task.repository_id, path: task.repository.clone() };
             problems.push(HealthProblem { text, since, trend: None, target });
         }
     }
@@ -254,38 +228,22 @@ pub(super) fn of_tasks(tasks: &[BackgroundTask]) -> Vec<HealthProblem> {
 
 #[cfg(test)]
 mod tests {
-    use farrier_common::api::Hook;
+    use farrier_common::api::{HealthCheck, Hook};
 
     use super::*;
     use crate::ui::hook::HookCompactor;
 
-    fn run(id: i64, branch: &str, conclusion: &str) -> FoundRun {
-        FoundRun {
-            id,
-            repository: "tools/cli".into(),
-            head_branch: branch.into(),
-            conclusion: conclusion.into(),
-            completed_at: format!("2026-11-21T11:{id}:00Z"),
-            ..FoundRun::default()
-        }
-    }
-
     #[test]
-    fn runs_that_failed_in_a_row_are_one_problem_and_a_later_success_ends_it() {
-        let runs = [
-            run(15, "main", "failure"),
-            run(14, "dev", "success"),
-            run(13, "main", "failure"),
-            run(12, "dev", "failure"),
-            run(11, "main", "cancelled"),
-            run(10, "main", "success"),
-        ];
-        let problems = of_runs(&runs, words::seconds("2026-11-21T12:14:30Z"));
-        let texts: Vec<&str> = problems.iter().map(|problem| problem.text.as_str()).collect();
-        assert_eq!(texts, ["the last 2 runs of tools/cli on main failed"]);
-        assert_eq!(problems[0].target, ProblemTarget::Run(15));
-        assert_eq!(problems[0].since, words::seconds("2026-11-21T11:13:00Z"));
-        assert_eq!(problems[0].trend, Some(ProblemTrend::Steady), "one in each hour");
+    fn a_failed_check_has_the_time_since_which_it_fails() {
+        let text = "the disk is almost full: uploads are refused".to_owned();
+        let since = Some("2026-11-21T10:00:00Z".to_owned());
+        let check = HealthCheck { status: "fail".into(), output: Some(text.clone()), since };
+        let health = Health { checks: [("disk".to_owned(), vec![check])].into(), ..Health::default() };
+        let status = Status { problems: vec![text.clone(), "of an older check".into()], ..Status::default() };
+        let problems = of_daemon(&status, &health);
+        let since: Vec<i64> = problems.iter().map(|problem| problem.since).collect();
+        assert_eq!(since, [words::seconds("2026-11-21T10:00:00Z"), 0]);
+        assert_eq!(problems[0].text, text);
     }
 
     #[test]

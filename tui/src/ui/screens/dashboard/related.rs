@@ -32,6 +32,15 @@ fn of_problem(problem: &HealthProblem) -> Vec<Related> {
             _ => Vec::new(),
         },
         ProblemTarget::Run(id) => vec![Related::run(*id), Related::artifacts_of_run(*id)],
+        ProblemTarget::FailingMirrors(mirrors) => match mirrors.as_slice() {
+            [one] => vec![Related::repository(&one.repository), Related::pushes_to(&one.repository)],
+            _ => Vec::new(),
+        },
+        ProblemTarget::FailedImport { path, .. } => vec![Related::repository(path)],
+        // LFS objects have the quota of an owner.
+        ProblemTarget::Quota { holder, .. } if holder.contains('/') => {
+            vec![Related::repository(holder), Related::artifacts_of(holder)]
+        }
         _ => Vec::new(),
     }
 }

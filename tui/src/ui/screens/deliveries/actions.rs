@@ -179,7 +179,7 @@ pub(in crate::ui::screens) fn redeliver_question(
 }
 
 /// Returns the host of a URL, with its port if that is not the default of the scheme, as the daemon compares it.
-fn host_of(text: &str) -> Option<String> {
+pub(in crate::ui::screens) fn host_of(text: &str) -> Option<String> {
     let url = url::Url::parse(text).ok()?;
     let host = &url[url::Position::BeforeHost..url::Position::AfterPort];
     (!host.is_empty()).then(|| host.to_owned())

@@ -144,6 +144,7 @@ impl Deliveries {
                         self.events.insert(event.to_owned());
                     }
                 }
+                self.go_to_failure();
                 self.look(false, env);
                 self.fetch_on(env);
             }

@@ -1,7 +1,12 @@
 //! Chooses which deliveries the list shows: of a group, of an event, in a state, or one delivery.
 
 use super::{Deliveries, STATES};
-use crate::ui::{delivery::DeliveryId, net::Request, world::Env};
+use crate::ui::{
+    delivery::DeliveryId,
+    list::{ListView as _, Row},
+    net::Request,
+    world::Env,
+};
 
 /// The deliveries of a group: of a hook, with a reason, or of the hooks with a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,6 +49,23 @@ impl Deliveries {
         self.restrict(group, env);
     }
 
+    /// Shows the deliveries of a group, with the cursor on the newest one whose last attempt failed.
+    pub(crate) fn choose_problem(&mut self, group: GroupFilter, env: &mut Env) {
+        self.choose_group(group, env);
+        self.seeks_failure = true;
+    }
+
+    /// Moves the cursor to the newest delivery whose last attempt failed, once the deliveries of a problem are loaded.
+    /// Deliveries that wait behind it have no attempt that would show the cause.
+    pub(super) fn go_to_failure(&mut self) {
+        if self.rows.has_all() && std::mem::take(&mut self.seeks_failure) {
+            let failed = self.rows.list.shown().find(|delivery| delivery.is_problem()).map(Row::id);
+            if let Some(id) = failed {
+                self.rows.list.select(id);
+            }
+        }
+    }
+
     /// Shows the deliveries of a group, of an event, and in a state (in the API's terms).
     pub(crate) fn choose_all(&mut self, group: GroupFilter, event: String, state: &str, env: &mut Env) {
         self.state = STATES.iter().position(|(_, of_api)| *of_api == state).unwrap_or(0);
@@ -53,6 +75,7 @@ impl Deliveries {
 
     /// Shows the deliveries of a group in the shown state and of the shown event.
     fn restrict(&mut self, group: GroupFilter, env: &mut Env) {
+        self.seeks_failure = false;
         (self.hook, self.reason, self.host, self.reading) = (group.hook, group.reason, group.host, false);
         self.start_over(env);
     }

@@ -71,6 +71,8 @@ pub(crate) struct Deliveries {
     pub(super) choosing: Option<HooksMenu>,
     /// The hooks for the menu that have arrived so far.
     pub(super) listed_hooks: Vec<HookSummary>,
+    /// Whether the cursor moves to the newest failure when the list is loaded.
+    seeks_failure: bool,
     /// The delivery that is requested to show it, whether it is listed or not.
     requested_delivery: Option<String>,
 }
@@ -95,6 +97,7 @@ impl Default for Deliveries {
             since: String::new(),
             choosing: None,
             listed_hooks: Vec::new(),
+            seeks_failure: false,
             requested_delivery: None,
         }
     }

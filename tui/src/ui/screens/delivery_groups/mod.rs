@@ -11,7 +11,9 @@ use std::time::Duration;
 use farrier_common::api::{DeliveryGroup, DeliveryResults};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{GroupFilter, Screen, ScreenId, deliveries::actions::redeliver_question, panes};
+use super::{
+    GroupFilter, Screen, ScreenId, deliveries::actions::redeliver_question, hooks::actions::recover_question, panes,
+};
 use crate::ui::{
     delivery::DeliverySummary,
     keymap::{Action, Scope},
@@ -32,6 +34,8 @@ const REFRESH_INTERVAL: Duration = Duration::from_secs(15);
 const GROUPINGS: [(&str, &str); 3] = [("by hook", "hook"), ("by reason", "reason"), ("by host", HOST)];
 /// The value of the grouping by host.
 const HOST: &str = "host";
+/// The statuses of the deliveries that are redelivered: they failed for good, or wait for a retry.
+const UNDELIVERED: &str = "failure,pending";
 /// The group of the deliveries whose hooks, and so their hosts, are deleted. No host contains a blank.
 const DELETED_HOOKS: &str = "deleted hooks";
 /// Part of the width for the groups, in percent.
@@ -137,14 +141,19 @@ impl DeliveryGroups {
         }
     }
 
-    /// Requests the failed deliveries of the marked group, or of the one under the cursor, to ask whether to redeliver
-    /// them.
+    /// Asks whether to recover the hooks of the marked group, or of the one under the cursor. For a reason, or if not all
+    /// hooks of a host are known, it requests the failed and waiting deliveries first.
     fn redeliver(&mut self, env: &mut Env) {
         let Ok(Some(group)) = self.rows.list.target() else { return };
+        let has_all_hooks = i64::try_from(group.hooks.len()) == Ok(group.hook_count);
+        if group.host.is_some() && has_all_hooks {
+            let question = recover_question(std::iter::empty(), &group.hooks, env.world);
+            return env.push(Cmd::OpenFor(ScreenId::Hooks, Box::new(question)));
+        }
         let Some(GroupFilter { hook, reason, host }) = self.filter_of(group) else { return };
         let [event, since] = std::array::from_fn(|_| String::new());
         let request =
-            Request::Deliveries { status: "failure", hook, event, reason, host, since, rows: DELIVERIES_STEP };
+            Request::Deliveries { status: UNDELIVERED, hook, event, reason, host, since, rows: DELIVERIES_STEP };
         if let Some(earlier) = self.redelivering.replace(request.clone()) {
             env.push(Cmd::Cancel(earlier));
         }
@@ -156,7 +165,7 @@ impl DeliveryGroups {
     fn ask(group: &str, page: &Page<DeliverySummary>, env: &mut Env) {
         let rows = &page.items[..page.items.len().min(DELIVERIES_STEP)];
         if rows.is_empty() {
-            return env.notify(format!("the group {group} has no failed deliveries any more"));
+            return env.notify(format!("the group {group} has no failed or waiting deliveries any more"));
         }
         let mut notes = vec![format!("group: {group}")];
         if rows.len() == DELIVERIES_STEP {
@@ -278,7 +287,9 @@ impl Screen for DeliveryGroups {
             Err(why) => Some(why),
             Ok(None) => Some("no group selected".to_owned()),
             Ok(Some(_)) if action == Action::Open => None,
-            Ok(Some(group)) if group.failed == 0 => Some("this group has no failed deliveries".to_owned()),
+            Ok(Some(group)) if group.failed == 0 && group.pending == 0 => {
+                Some("this group has no failed or waiting deliveries".to_owned())
+            }
             Ok(Some(group)) if self.is_by_host() && group.host.is_none() => Some("the hooks were deleted".to_owned()),
             Ok(Some(group)) if rows::is_of_deleted_hook(group) => Some("the hook was deleted".to_owned()),
             Ok(Some(_)) => None,

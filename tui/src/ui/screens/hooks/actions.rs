@@ -17,6 +17,8 @@ use crate::ui::{
 };
 
 const NOUN: &str = "hook";
+/// The effect of deleting hooks.
+const DELETION: &str = "Pending deliveries are cancelled. This cannot be undone.";
 /// Maximum number of hooks that are copied as JSON. Each is requested by itself, and more do not fit into the clipboard
 /// of a terminal.
 const JSON_HOOKS_MAX: usize = 200;
@@ -168,22 +170,8 @@ impl Hooks {
     /// Returns the confirmation before hooks are deleted, whether they are listed or not.
     pub(crate) fn delete_question(&self, hooks: &[(HookOwner, i64)], world: &World) -> Layer {
         let known = |id: i64| self.all().find(|hook| hook.id == id);
-        let effect = "Pending deliveries are cancelled. This cannot be undone.";
         if let [(owner, id)] = hooks {
-            let mut lines: Vec<String> = Vec::new();
-            if let Some(hook) = known(*id) {
-                lines.push(hook.url().to_owned());
-                lines.push(format!("{}   {}", hook_rows::kind(hook), hook_rows::events(hook)));
-            }
-            lines.push(effect.to_owned());
-            let (title, request) = (format!("Delete hook {id}"), Request::DeleteHook(owner.clone(), *id));
-            // For a hook with deliveries, or a hook that is not listed here, the ID must be typed.
-            let is_new = known(*id).is_some_and(|hook| hook.last_attempt().is_none());
-            return Layer::Confirm(if is_new {
-                Confirm::simple(title, lines, "Delete", request, world)
-            } else {
-                Confirm::typed(title, lines, "Delete", id.to_string(), request, world)
-            });
+            return delete_one_question(owner, *id, known(*id), world);
         }
         let name = |(_, id): &(HookOwner, i64)| known(*id).map_or_else(|| format!("hook {id}"), named);
         let items = hooks.iter().map(|(owner, id)| (format!("hook {id}"), Request::DeleteHook(owner.clone(), *id)));
@@ -192,7 +180,7 @@ impl Hooks {
             verb: "Delete",
             noun: NOUN,
             names: hooks.iter().map(name).collect(),
-            effect,
+            effect: DELETION,
             destroys: true,
             skipped: self.feed.list.hidden_note().into_iter().collect(),
             ..BulkAction::default()
@@ -286,6 +274,29 @@ impl Hooks {
             _ => None,
         }
     }
+}
+
+/// Returns the confirmation before a hook is deleted. `known`: the hook, if its data is loaded.
+pub(in crate::ui::screens) fn delete_one_question(
+    owner: &HookOwner,
+    id: i64,
+    known: Option<&HookSummary>,
+    world: &World,
+) -> Layer {
+    let mut lines: Vec<String> = Vec::new();
+    if let Some(hook) = known {
+        lines.push(hook.url().to_owned());
+        lines.push(format!("{}   {}", hook_rows::kind(hook), hook_rows::events(hook)));
+    }
+    lines.push(DELETION.to_owned());
+    let (title, request) = (format!("Delete hook {id}"), Request::DeleteHook(owner.clone(), id));
+    // For a hook with deliveries, or a hook whose data is not loaded, the ID must be typed.
+    let is_new = known.is_some_and(|hook| hook.last_attempt().is_none());
+    Layer::Confirm(if is_new {
+        Confirm::simple(title, lines, "Delete", request, world)
+    } else {
+        Confirm::typed(title, lines, "Delete", id.to_string(), request, world)
+    })
 }
 
 /// Returns the confirmation before failed deliveries are sent again and waiting ones are tried. The daemon counts them

@@ -2,7 +2,7 @@
 
 use farrier_common::{api::Branch, client::RepositoryPath};
 
-use super::{Repositories, form as repo_form, path, rows as repo_rows};
+use super::{Repositories, form as repo_form, path, rows as repo_rows, tab::RepositoryTab};
 use crate::{
     transfer::copy::Content,
     ui::{
@@ -47,7 +47,11 @@ impl Repositories {
         env.open(Layer::Form(Box::new(repo_form::create(&login(env.world)))));
     }
 
-    pub(super) fn migrate(env: &mut Env) {
+    /// `M`: opens the form for an import, with the values of the import of the selected repository if that failed.
+    pub(super) fn migrate(&self, env: &mut Env) {
+        if let Some((_, path)) = self.here().filter(|(repo, _)| repo_rows::state(repo) == "FAILED") {
+            return env.send(Request::FailedImport(path));
+        }
         env.open(Layer::Form(Box::new(repo_form::migrate(&login(env.world)))));
     }
 
@@ -234,6 +238,7 @@ impl Repositories {
                 "write"
             }
             Action::Edit | Action::Delete | Action::CancelMigration | Action::Hooks => "admin",
+            Action::Toggle | Action::Test | Action::Recover => "admin",
             Action::AddEntry | Action::ChangeEntry | Action::DeleteEntry => self.detail.tab.required_access(),
             _ => return None,
         };
@@ -262,6 +267,11 @@ impl Repositories {
                 }
                 _ => None,
             },
+            Action::Toggle | Action::Test | Action::Recover | Action::Download | Action::DeleteEntry
+                if matches!(self.detail.tab, RepositoryTab::Hooks | RepositoryTab::Artifacts) =>
+            {
+                self.unavailable_on_part(action)
+            }
             Action::AddEntry | Action::ChangeEntry | Action::DeleteEntry | Action::SyncMirrors => {
                 self.detail.management.unavailable(self.detail.tab, action)
             }

@@ -1,13 +1,31 @@
 //! Handles responses about repositories.
 
-use super::Repositories;
+use farrier_common::api::Repository;
+
+use super::{Repositories, form as repo_form};
 use crate::ui::{
     bulk,
+    layer::Layer,
     list::ListView as _,
-    net::{Answer, Batch, Page, Problem, Request},
+    net::{Answer, Batch, ManagementRequest, Page, Problem, Request},
     repo::{RepositoryCompactor, RepositorySummary},
+    screens::ScreenId,
     world::{Cmd, Env},
 };
+
+/// Returns whether a batch deletes repositories or runs their mirrors.
+fn is_about_repositories(batch: &Batch) -> bool {
+    use ManagementRequest::{SyncPullMirror, SyncPushMirrors};
+    batch.items.iter().all(|(_, request)| {
+        matches!(request, Request::DeleteRepository(_) | Request::Manage(_, SyncPullMirror | SyncPushMirrors))
+    })
+}
+
+/// Opens the form that imports a repository again, with the values of the failed import.
+pub(in crate::ui::screens) fn import_again(repository: &Repository, env: &mut Env) {
+    let form = Layer::Form(Box::new(repo_form::migrate_again(repository)));
+    env.push(Cmd::OpenFor(ScreenId::Repositories, Box::new(form)));
+}
 
 impl Repositories {
     /// Handles a response.
@@ -34,6 +52,7 @@ impl Repositories {
                 let text = serde_json::to_string(repo).unwrap_or_default();
                 env.push(Cmd::Copy(text, "JSON".to_owned()));
             }
+            (Request::FailedImport(_), Ok(Answer::Repository(repo))) => import_again(repo, env),
             (request, Ok(answer)) => self.changed(request, answer, env),
             _ => {}
         }
@@ -76,8 +95,8 @@ impl Repositories {
         }
     }
 
-    /// Reports the result of deleting several repositories. Repositories that still exist stay marked.
-    fn deleted_many(&mut self, batch: &Batch, answer: &Answer, env: &mut Env) {
+    /// Reports the result of deleting or syncing several repositories. Those for which it failed stay marked.
+    fn did_many(&mut self, batch: &Batch, answer: &Answer, env: &mut Env) {
         let Answer::Batch(each) = answer else { return };
         let outcomes = batch.items.iter().zip(each);
         let failed: Vec<(String, String)> =
@@ -102,11 +121,7 @@ impl Repositories {
             Request::EditRepository(path, _) => env.notify(format!("{path} saved")),
             Request::SaveRepository(save) => env.notify(format!("{} saved", save.path)),
             Request::DeleteRepository(path) => env.notify(format!("{path} deleted")),
-            Request::Batch(batch)
-                if batch.items.iter().all(|(_, request)| matches!(request, Request::DeleteRepository(_))) =>
-            {
-                self.deleted_many(batch, answer, env);
-            }
+            Request::Batch(batch) if is_about_repositories(batch) => self.did_many(batch, answer, env),
             Request::CancelTask(_) => env.notify("Import cancelled"),
             Request::CreateBranch(path, request) => {
                 env.notify(format!("Branch {} of {path} created", request.new_branch_name));

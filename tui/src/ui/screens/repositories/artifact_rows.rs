@@ -17,12 +17,12 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ArtifactRow {
     pub(super) id: i64,
-    name: String,
-    bytes: i64,
-    run: i64,
+    pub(super) name: String,
+    pub(super) bytes: i64,
+    pub(super) run: i64,
     created_at: String,
     expires_at: String,
-    expired: bool,
+    pub(super) expired: bool,
 }
 
 impl From<&Artifact> for ArtifactRow {

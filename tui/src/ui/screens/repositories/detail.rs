@@ -1,8 +1,8 @@
 //! The tabs of one repository.
 //!
 //! Owns the data that was requested for the shown repository, and clears it when another one is shown; `content` has
-//! the files, commits and tags, and `management` the lists that administrators manage. Hooks and artifacts are only
-//! listed here; actions on them belong to their own screens.
+//! the files, commits and tags, and `management` the lists that administrators manage. `part_actions` has the
+//! actions on hooks and artifacts.
 
 use std::time::Duration;
 
@@ -37,8 +37,8 @@ pub(crate) struct Detail {
     default_branch: String,
     pub(super) content: RepositoryContent,
     pub(in crate::ui::screens) branches: Feed<BranchRow>,
-    hooks: Feed<HookSummary>,
-    artifacts: Feed<ArtifactRow>,
+    pub(super) hooks: Feed<HookSummary>,
+    pub(super) artifacts: Feed<ArtifactRow>,
     pub(super) management: RepositoryManagement,
     pub(super) counts: Counts,
     /// The place to which the detail pane returns when its repository is shown.

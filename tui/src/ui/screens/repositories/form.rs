@@ -137,6 +137,23 @@ pub(super) fn migrate(login: &str) -> Form {
     Form::new("Import a repository", "Import", FormKind::Migrate, fields).also(CHECK)
 }
 
+/// Returns the form that imports a repository again after its import failed. The name of a failed import is free.
+pub(super) fn migrate_again(repository: &Repository) -> Form {
+    let (owner, name) = repository.full_name.split_once('/').unwrap_or_default();
+    let mut form = migrate(owner);
+    for (field, value) in [
+        ("clone_addr", repository.original_url.as_str()),
+        ("repo_name", name),
+        ("private", if repository.private { "private" } else { "public" }),
+        ("description", repository.description.trim()),
+    ] {
+        if let Some(field) = form.field_mut(field) {
+            field.set_value(value);
+        }
+    }
+    form
+}
+
 /// Derives the name from the URL unless a name was typed.
 pub(crate) fn field_left(form: &mut Form, left: &str) {
     if left != "clone_addr" || !form.text("repo_name").is_empty() {

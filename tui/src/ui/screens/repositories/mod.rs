@@ -4,7 +4,7 @@
 //! differs.
 
 mod actions;
-mod answers;
+pub(super) mod answers;
 mod artifact_rows;
 pub(super) mod branch_rows;
 pub(super) mod content;
@@ -14,6 +14,7 @@ pub(super) mod form;
 mod jumps;
 pub(super) mod management;
 mod pane;
+mod part_actions;
 mod place;
 mod questions;
 pub(super) mod rows;
@@ -249,7 +250,7 @@ impl Screen for Repositories {
             Action::NewBranch => self.new_branch(env),
             Action::NewTag => self.new_tag(env),
             Action::New => Self::new_repository(env),
-            Action::Migrate => Self::migrate(env),
+            Action::Migrate => self.migrate(env),
             Action::Edit => self.edit(env),
             Action::DeleteBranch => self.delete_branch(env),
             Action::DeleteTag => self.delete_tag(env),
@@ -269,7 +270,7 @@ impl Screen for Repositories {
                     env.push(Cmd::Hooks(path, None));
                 }
             }
-            action if self.manage(action, env) => {}
+            action if self.act_on_part(action, env) || self.manage(action, env) => {}
             action => return self.act_on_list(action, env),
         }
         self.look(false, env);

@@ -275,7 +275,7 @@ fn migration(import: &MigrationProgress, task: Option<&BackgroundTask>, world: &
     if import.state == "failed" {
         lines
             .extend(wrapped(&import.error, area.width).into_iter().map(|line| vec![LinePart::Text(Role::Error, line)]));
-        lines.push(vec![LinePart::Text(Role::Muted, "D deletes what is left, M tries again".to_owned())]);
+        lines.push(vec![LinePart::Text(Role::Muted, "D deletes what is left, M imports it again".to_owned())]);
     } else {
         lines.push(vec![LinePart::Text(Role::Muted, "continues when this program ends; X cancels it".to_owned())]);
     }

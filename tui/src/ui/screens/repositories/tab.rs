@@ -120,13 +120,14 @@ impl RepositoryTab {
             Self::Collaborators => Scope::Collaborators,
             Self::DeployKeys => Scope::DeployKeys,
             Self::Mirrors => Scope::Mirrors,
-            Self::Hooks | Self::Artifacts => Scope::RepositoryParts,
+            Self::Hooks => Scope::RepositoryHooks,
+            Self::Artifacts => Scope::RepositoryArtifacts,
         }
     }
 
     /// Returns the access that changes of the rows require.
     pub(super) fn required_access(self) -> &'static str {
-        if self == Self::Releases { "write" } else { "admin" }
+        if matches!(self, Self::Releases | Self::Artifacts) { "write" } else { "admin" }
     }
 
     /// Returns the tab that is `by` tabs to the right; the first one follows the last.

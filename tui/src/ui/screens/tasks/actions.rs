@@ -57,6 +57,14 @@ impl Tasks {
         env.open(question);
     }
 
+    /// Requests the repository of a failed import, to open the form that imports it again.
+    pub(super) fn retry(&self, env: &mut Env) {
+        let Ok(Some(task)) = self.rows.list.target() else { return };
+        if let Ok(path) = task.repository.parse() {
+            env.send(Request::FailedImport(path));
+        }
+    }
+
     /// Shows all fields and phases of the task under the cursor.
     pub(super) fn open(&self, env: &mut Env) {
         let Some(task) = self.rows.list.current() else { return };
@@ -79,6 +87,11 @@ impl Tasks {
                 Err(why) => Some(why),
                 Ok(task) if task.is_some_and(BackgroundTask::is_running) => None,
                 Ok(_) => Some("no running task selected".to_owned()),
+            },
+            Action::Recover => match self.rows.list.target() {
+                Err(why) => Some(why),
+                Ok(task) if task.is_some_and(|task| task.kind == "migration" && task.state == "failed") => None,
+                Ok(_) => Some("no failed import selected".to_owned()),
             },
             Action::Open if self.rows.list.current().is_none() => Some("no task selected".to_owned()),
             Action::Copy if self.rows.list.targets().is_empty() => {

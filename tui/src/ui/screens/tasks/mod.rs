@@ -9,7 +9,7 @@ use farrier_common::api::BackgroundTask;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 pub(super) use self::actions::cancel_import_question;
-use super::{Related, Screen, ScreenId, Selection, panes};
+use super::{Related, Screen, ScreenId, Selection, panes, repositories::answers::import_again};
 use crate::ui::{
     keymap::{Action, Object, Scope},
     list::{self, Feed, List, ListView, TableOptions},
@@ -87,6 +87,7 @@ impl Screen for Tasks {
         match action {
             Action::Open => self.open(env),
             Action::CancelTask => self.cancel(env),
+            Action::Recover => self.retry(env),
             Action::Copy => self.copy(env),
             Action::Back => return (!self.rows.has_all() && self.rows.stop(env)) || self.rows.clear_one(env),
             action => return self.rows.act(action),
@@ -115,6 +116,8 @@ impl Screen for Tasks {
                 env.notify(format!("Cancelling {}", self.name_of(*id)));
                 self.reload(env);
             }
+            (Request::FailedImport(_), Ok(Answer::Repository(repository))) => import_again(repository, env),
+            (Request::FailedImport(_), Err(problem)) => env.warn(problem.line()),
             // The task may have ended meanwhile.
             (Request::CancelTask(_), Err(problem)) if !problem.is_unreachable() => self.reload(env),
             _ => {}

@@ -1,6 +1,6 @@
 //! Scenes of every screen with usual content.
 
-use farrier_common::api::{Delivery, Event, FoundRun, MigrationProgress};
+use farrier_common::api::{Delivery, Event, FailingWorkflow, FailingWorkflows, MigrationProgress, RecentFailures};
 
 use super::{super::prelude::*, Scene, counted, on};
 use crate::ui::net::Page;
@@ -310,17 +310,18 @@ fn open_dashboard(screen: &mut TestScreen) {
     screen.answer(|request| matches!(request, Request::Series(_)), Ok(series()));
     screen.answer(|request| *request == Request::Tasks, Ok(tasks()));
     screen.answer(|request| *request == Request::FailingHooks, Ok(hooks()));
-    let run = |id: i64| FoundRun {
-        id,
+    let workflow = FailingWorkflow {
         repository: "infra/gateway".into(),
         head_branch: "main".into(),
-        display_title: "build".into(),
-        conclusion: "failure".into(),
-        completed_at: format!("2026-11-21T11:{id}:00Z"),
-        ..FoundRun::default()
+        workflow: "build".into(),
+        run_id: 51,
+        failures: 2,
+        failing_since: "2026-11-21T11:50:00Z".into(),
+        recent_failures: Some(RecentFailures { last_hour: 2, hour_before: 0 }),
+        ..FailingWorkflow::default()
     };
-    let runs = Answer::FoundRuns(vec![run(51), run(50)]);
-    screen.answer(|request| *request == Request::CompletedRuns, Ok(runs));
+    let found = FailingWorkflows { workflows: vec![workflow], ..FailingWorkflows::default() };
+    screen.answer(|request| *request == Request::FailingWorkflows, Ok(Answer::FailingWorkflows(Box::new(found))));
     let all = [
         (5, "repository", "created", "", "ops"),
         (6, "create", "", "refs/heads/dev", "ops"),
