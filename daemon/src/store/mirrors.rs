@@ -91,7 +91,22 @@ pub async fn delete_all(tx: &Tx, repository: u64) -> Result<(), StoreError> {
 
 /// Returns the first mirrors by the time at which they are due, at most `limit`.
 pub async fn first_due(read: &impl Read, limit: usize) -> Result<Vec<DueMirror>, StoreError> {
-    let pairs = read.scan_bytes(&Scan::of(keys::mirrors_due(), limit)).await?;
+    due_after(read, None, limit).await
+}
+
+/// Returns the mirrors after the mirror `after`, by the time at which they are due, at most `limit`.
+pub async fn due_after(
+    read: &impl Read,
+    after: Option<&DueMirror>,
+    limit: usize,
+) -> Result<Vec<DueMirror>, StoreError> {
+    let range = match after {
+        Some(DueMirror { due_ms, repository, name }) => {
+            keys::mirrors_due().after(&keys::mirror_due(*due_ms, *repository, name))
+        }
+        None => keys::mirrors_due(),
+    };
+    let pairs = read.scan_bytes(&Scan::of(range, limit)).await?;
     let due = pairs.iter().filter_map(|(key, _)| {
         let (repository, name) = keys::mirror_due_parts(key)?;
         Some(DueMirror { due_ms: keys::leading_time(key)?, repository, name: name.to_owned() })

@@ -18,12 +18,12 @@ use crate::{
     },
     service::{
         Error,
-        mirrors::across::{self, MirrorHealth, MirrorQuery},
+        mirrors::across::{self, MirrorHealth, MirrorPosition, MirrorQuery},
     },
+    store::mirrors::DueMirror,
 };
 
-/// Lists the mirrors of all repositories that the caller administers, by repository. `Link` has the address of the next
-/// page.
+/// Lists the mirrors of all repositories that the caller administers. `Link` has the address of the next page.
 #[utoipa::path(
     get, path = "",
     operation_id = "farrierListMirrors", tag = "farrier",
@@ -46,14 +46,28 @@ pub(in crate::http) async fn list(
     };
     let snapshot = state.store.read().await.map_err(Error::from)?;
     let found = across::page(&snapshot, &caller.identity, &selection).await?;
-    let next = found.next.map(|(repository, name)| format!("{repository}-{name}"));
+    let next = found.next.map(|next| match next {
+        MirrorPosition::Remote(repository, name) => format!("r-{repository}-{name}"),
+        MirrorPosition::Due(due) => format!("d-{}-{}-{}", due.due_ms, due.repository, due.name),
+    });
     let headers = page::by_cursor(&state, uri.path(), query, next.as_deref(), selection.limit);
     let shown: Vec<_> = found.entries.iter().map(show::found_mirror).collect();
     Ok((headers, ok(shown)).into_response())
 }
 
-fn cursor(text: &str) -> Result<(u64, String), ApiError> {
-    let parts = text.split_once('-').and_then(|(repository, name)| Some((repository.parse().ok()?, name.to_owned())));
-    let valid = parts.filter(|(_, name): &(u64, String)| !name.contains('\0'));
-    valid.ok_or_else(|| ApiError::unprocessable("cursor", "[cursor]: is not valid; take it from `Link`"))
+/// Reads the position of a page: `r-REPOSITORY-NAME` or `d-TIME-REPOSITORY-NAME`.
+fn position(text: &str) -> Option<MirrorPosition> {
+    let text = Some(text).filter(|text| !text.contains('\0'))?;
+    if let Some((repository, name)) = text.strip_prefix("r-").and_then(|rest| rest.split_once('-')) {
+        return Some(MirrorPosition::Remote(repository.parse().ok()?, name.to_owned()));
+    }
+    let (due_ms, rest) = text.strip_prefix("d-")?.split_once('-')?;
+    let (repository, name) = rest.split_once('-')?;
+    let (due_ms, repository) = (due_ms.parse().ok()?, repository.parse().ok()?);
+    Some(MirrorPosition::Due(DueMirror { due_ms, repository, name: name.to_owned() }))
+}
+
+fn cursor(text: &str) -> Result<MirrorPosition, ApiError> {
+    let invalid = || ApiError::unprocessable("cursor", "[cursor]: is not valid; take it from `Link`");
+    position(text).ok_or_else(invalid)
 }

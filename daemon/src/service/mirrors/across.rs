@@ -10,7 +10,10 @@ use crate::{
         access::{self, Action},
         repositories::{self, FoundRepository},
     },
-    store::{Read, mirrors},
+    store::{
+        Read,
+        mirrors::{self, DueMirror},
+    },
 };
 
 /// Rows to read per scan.
@@ -88,13 +91,22 @@ impl FoundMirror {
     }
 }
 
+/// A position in the list of mirrors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MirrorPosition {
+    /// After the remote with this name of a repository; the name is empty for the source of a pull mirror.
+    Remote(u64, String),
+    /// Among the pull mirrors without a remote, after one in the list of due mirrors.
+    Due(DueMirror),
+}
+
 /// The filter and position of a list.
 #[derive(Clone, Debug, Default)]
 pub struct MirrorQuery {
     /// Only mirrors whose runs end like this.
     pub health: Option<MirrorHealth>,
-    /// Only mirrors after this one: its repository and its name.
-    pub after: Option<(u64, String)>,
+    /// Only mirrors after this position.
+    pub after: Option<MirrorPosition>,
     /// Maximum number of items.
     pub limit: usize,
 }
@@ -102,45 +114,106 @@ pub struct MirrorQuery {
 /// A page of mirrors.
 #[derive(Clone, Debug, Default)]
 pub struct MirrorPage {
-    /// The mirrors, by repository.
+    /// The mirrors.
     pub entries: Vec<FoundMirror>,
-    /// The last mirror that was read before the next page; `None` after the last page.
-    pub next: Option<(u64, String)>,
+    /// The position of the next page; `None` after the last page.
+    pub next: Option<MirrorPosition>,
 }
 
-/// Returns a page of the matching mirrors of the repositories that the caller administers.
+/// A page that is being filled.
+struct Filling<'a> {
+    query: &'a MirrorQuery,
+    identity: &'a Identity,
+    entries: Vec<FoundMirror>,
+    examined: usize,
+    /// Several push mirrors of one repository follow each other.
+    known: (u64, Option<FoundRepository>),
+}
+
+impl Filling<'_> {
+    fn is_full(&self) -> bool {
+        self.entries.len() == self.query.limit || self.examined == EXAMINED_MAX
+    }
+
+    /// Adds the mirror of `repository` that `build` returns, if it matches and the caller administers the repository.
+    async fn add(
+        &mut self,
+        read: &impl Read,
+        repository: u64,
+        build: impl FnOnce(&FoundRepository) -> Option<FoundMirror>,
+    ) -> Result<(), Error> {
+        self.examined += 1;
+        if self.known.0 != repository {
+            let found = repositories::allowing(read, self.identity, repository, Action::Administer).await?;
+            self.known = (repository, found);
+        }
+        let found = self.known.1.as_ref().and_then(build);
+        self.entries.extend(found.filter(|found| self.query.health.is_none_or(|health| health == found.health())));
+        Ok(())
+    }
+}
+
+/// Returns a page of the matching mirrors of the repositories that the caller administers: by repository, and then, by
+/// the time at which they are due, pull mirrors whose source is not stored because an earlier release imported them
+/// without credentials.
 pub async fn page(read: &impl Read, identity: &Identity, query: &MirrorQuery) -> Result<MirrorPage, Error> {
-    let (mut entries, mut examined, mut after) = (Vec::new(), 0, query.after.clone());
-    // Several push mirrors of one repository follow each other.
-    let mut known: (u64, Option<FoundRepository>) = (0, None);
+    let mut page = Filling { query, identity, entries: Vec::new(), examined: 0, known: (0, None) };
+    let mut after_due = match &query.after {
+        Some(MirrorPosition::Due(due)) => Some(due.clone()),
+        after => {
+            let mut after = after.clone();
+            loop {
+                let position = match &after {
+                    Some(MirrorPosition::Remote(repository, name)) => Some((*repository, name.as_str())),
+                    _ => None,
+                };
+                let rows = mirrors::remotes_after(read, position, STEP).await?;
+                let is_full_batch = rows.len() == STEP;
+                for (repository, remote) in rows {
+                    if page.is_full() {
+                        return Ok(MirrorPage { entries: page.entries, next: after });
+                    }
+                    after = Some(MirrorPosition::Remote(repository, remote.name.clone()));
+                    page.add(read, repository, |found| of_remote(found, remote)).await?;
+                }
+                if !is_full_batch {
+                    break None;
+                }
+            }
+        }
+    };
     loop {
-        let position = after.as_ref().map(|(repository, name)| (*repository, name.as_str()));
-        let rows = mirrors::remotes_after(read, position, STEP).await?;
+        let rows = mirrors::due_after(read, after_due.as_ref(), STEP).await?;
         let is_full_batch = rows.len() == STEP;
-        for (repository, remote) in rows {
-            if entries.len() == query.limit || examined == EXAMINED_MAX {
-                return Ok(MirrorPage { entries, next: after });
+        for due in rows {
+            if page.is_full() {
+                let last = after_due.unwrap_or(DueMirror { due_ms: 0, repository: 0, name: String::new() });
+                return Ok(MirrorPage { entries: page.entries, next: Some(MirrorPosition::Due(last)) });
             }
-            examined += 1;
-            after = Some((repository, remote.name.clone()));
-            if known.0 != repository {
-                known = (repository, repositories::allowing(read, identity, repository, Action::Administer).await?);
+            let repository = due.repository;
+            let is_pull = due.name.is_empty();
+            after_due = Some(due);
+            if is_pull && mirrors::remote(read, repository, "").await?.is_none() {
+                page.add(read, repository, of_source).await?;
             }
-            let found = known.1.as_ref().and_then(|found| of_remote(found, remote));
-            entries.extend(found.filter(|found| query.health.is_none_or(|health| health == found.health())));
         }
         if !is_full_batch {
-            return Ok(MirrorPage { entries, next: None });
+            return Ok(MirrorPage { entries: page.entries, next: None });
         }
     }
 }
 
 /// Returns the mirror of a remote; `None` if it is the source of a repository that is no pull mirror any more.
 fn of_remote(found: &FoundRepository, remote: MirrorRemote) -> Option<FoundMirror> {
-    let row = &found.repository;
-    if !remote.name.is_empty() {
-        return Some(FoundMirror::push(found.path(), row.id, remote));
+    if remote.name.is_empty() {
+        return of_source(found);
     }
+    Some(FoundMirror::push(found.path(), found.repository.id, remote))
+}
+
+/// Returns the pull mirror that a repository is.
+fn of_source(found: &FoundRepository) -> Option<FoundMirror> {
+    let row = &found.repository;
     let mirror = row.mirror.clone().filter(|_| access::is_mirror(row))?;
     Some(FoundMirror::pull(found.path(), row.id, row.original_url.clone(), mirror))
 }

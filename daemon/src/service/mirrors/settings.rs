@@ -58,15 +58,15 @@ fn millis(duration: Duration) -> Millis {
     Millis::try_from(duration.as_millis()).unwrap_or(Millis::MAX)
 }
 
-/// Stores the credentials of a source, encrypted, and the address of its LFS service if its objects are copied. Does
-/// nothing unless `row` is a mirror.
+/// Stores the source of a mirror with its credentials, encrypted, and the address of its LFS service if its objects are
+/// copied. Does nothing unless `row` is a mirror.
 pub(in crate::service) async fn store_source(
     context: &Context,
     row: &Repository,
     credentials: Option<(String, String)>,
     lfs_endpoint: Option<String>,
 ) -> Result<(), Error> {
-    if !access::is_mirror(row) || (credentials.is_none() && lfs_endpoint.is_none()) {
+    if !access::is_mirror(row) {
         return Ok(());
     }
     let (username, password) = credentials.unwrap_or_default();

@@ -149,13 +149,7 @@ const SCREENS: &[Binding] = &[
     bind(S::Dashboard, &[C(']')], A::NextPart, "Charts of the last minute, hour or day", "minute/hour/day")
         .also("period span graph"),
     bind(S::Dashboard, &[C('[')], A::PreviousPart, "Charts of the previous period", ""),
-    bind(
-        S::RepositoryHooks,
-        &[Key::Enter, C('l'), Key::Right],
-        A::Open,
-        "Show the hook on the screen of hooks",
-        "open",
-    ),
+    bind(S::RepositoryHooks, &[Key::Enter, C('l'), Key::Right], A::Open, "Open the hook", "open"),
     bind(S::RepositoryHooks, &[C('t')], A::Toggle, "Turn the hook on or off", "on/off")
         .also("enable disable switch")
         .of(O::Repository)
@@ -175,13 +169,7 @@ const SCREENS: &[Binding] = &[
         .also("remove")
         .of(O::Repository)
         .changes(),
-    bind(
-        S::RepositoryArtifacts,
-        &[Key::Enter, C('l'), Key::Right],
-        A::Open,
-        "Show the artifact on the screen of artifacts",
-        "open",
-    ),
+    bind(S::RepositoryArtifacts, &[Key::Enter, C('l'), Key::Right], A::Open, "Open the artifact", "open"),
     bind(S::RepositoryArtifacts, &[C('d')], A::Download, "Download", "download").also("save fetch").of(O::Repository),
     bind(S::RepositoryArtifacts, &[C('D')], A::DeleteEntry, "Delete artifacts", "delete")
         .also("remove")

@@ -385,7 +385,7 @@ fn failing_mirror(repository: &str, name: &str) -> FoundMirror {
 fn a_failing_mirror_is_a_problem_that_is_synced_and_opened() {
     let mut screen = with_mirrors(vec![failing_mirror("infra/gateway", "")]);
     let text = screen.text();
-    assert!(text.contains("pull mirror infra/gateway failed 3 times in a row"), "{text}");
+    assert!(text.contains("pull mirror infra/gateway failed 3"), "{text}");
     assert!(text.contains("2h  R sync"), "{text}");
     screen.keys("R");
     let request = Request::Manage("infra/gateway".parse().expect("a path"), ManagementRequest::SyncPullMirror);
@@ -398,7 +398,7 @@ fn a_failing_mirror_is_a_problem_that_is_synced_and_opened() {
 fn mirrors_that_fail_together_are_synced_after_a_confirmation() {
     let mirrors = [("infra/gateway", ""), ("data/lake", "m1"), ("data/lake", "m2")];
     let mut screen = with_mirrors(mirrors.map(|(repository, name)| failing_mirror(repository, name)).into());
-    assert!(screen.text().contains("3 mirrors (infra/gateway, data/lake) fail"), "{}", screen.text());
+    assert!(screen.text().contains("3 mirrors (infra/gateway, data/lake)"), "{}", screen.text());
     screen.keys("\n");
     assert!(screen.text().contains("push mirror of data/lake: the host cannot be resolved"), "{}", screen.text());
     screen.press(Key::Esc);

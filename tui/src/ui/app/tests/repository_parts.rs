@@ -34,9 +34,12 @@ fn a_hook_is_turned_off_tested_recovered_and_deleted_in_the_tab_of_its_repositor
 
     screen.keys("R");
     assert!(screen.take_requests().contains(&Request::Recoverable(vec![12])), "{}", screen.text());
+    // A question drops keys that are pressed before it can be read.
+    screen.advance(Duration::from_secs(1));
     screen.press(Key::Esc);
     screen.keys("D");
     assert!(screen.text().contains("Delete hook 12"), "{}", screen.text());
+    screen.advance(Duration::from_secs(1));
     screen.press(Key::Esc);
     screen.keys("T");
     assert!(screen.take_requests().contains(&Request::TestHook(owner(), 12)), "{}", screen.text());

@@ -162,5 +162,10 @@ fn a_failed_import_is_repeated_from_its_task() {
     screen.take_requests();
     screen.keys("R");
     let request = Request::FailedImport("data/lake".parse().expect("a path"));
-    assert!(screen.take_requests().contains(&request), "{}", screen.text());
+    // An import that a client waited for leaves no repository.
+    let gone = Problem::new(ProblemKind::NotFound, "loading data/lake: the repository does not exist (404)");
+    screen.answer(|sent| *sent == request, Err(gone));
+    let text = screen.text();
+    assert!(text.contains("Import a repository") && text.contains("[lake "), "{text}");
+    assert!(text.contains("The source of data/lake is not known"), "{text}");
 }

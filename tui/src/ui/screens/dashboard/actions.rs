@@ -53,7 +53,7 @@ fn open_mirrors(mirrors: &[FailingMirror], env: &mut Env) {
                 off: None,
                 pick: Pick::Do(line(mirror)),
             };
-            env.open(Layer::Menu(Menu::new("Mirrors of", many.iter().map(item).collect())));
+            env.open(Layer::Menu(Menu::new("Mirrors", many.iter().map(item).collect())));
         }
     }
 }

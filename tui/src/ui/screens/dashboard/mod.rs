@@ -315,8 +315,7 @@ impl Screen for Dashboard {
             (Request::ExpiringArtifacts, Ok(Answer::ExpiringArtifacts(artifacts, more))) => {
                 self.expiring = (artifacts.clone(), *more);
             }
-            (Request::FailedImport(_), Ok(Answer::Repository(repository))) => import_again(repository, env),
-            (Request::FailedImport(_), Err(problem)) => env.warn(problem.line()),
+            (Request::FailedImport(path), result) => import_again(path, result, env),
             (Request::Deliveries { .. }, Ok(Answer::Deliveries(page))) => {
                 self.results = NotifiedHooks::by_event(&page.items);
             }

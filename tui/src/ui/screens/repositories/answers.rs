@@ -1,13 +1,13 @@
 //! Handles responses about repositories.
 
-use farrier_common::api::Repository;
+use farrier_common::client::RepositoryPath;
 
 use super::{Repositories, form as repo_form};
 use crate::ui::{
     bulk,
     layer::Layer,
     list::ListView as _,
-    net::{Answer, Batch, ManagementRequest, Page, Problem, Request},
+    net::{Answer, Batch, ManagementRequest, Page, Problem, ProblemKind, Request},
     repo::{RepositoryCompactor, RepositorySummary},
     screens::ScreenId,
     world::{Cmd, Env},
@@ -21,9 +21,18 @@ fn is_about_repositories(batch: &Batch) -> bool {
     })
 }
 
-/// Opens the form that imports a repository again, with the values of the failed import.
-pub(in crate::ui::screens) fn import_again(repository: &Repository, env: &mut Env) {
-    let form = Layer::Form(Box::new(repo_form::migrate_again(repository)));
+/// Opens the form that imports the repository `path` again. `result`: the repository, if the failed import left one.
+pub(in crate::ui::screens) fn import_again(path: &RepositoryPath, result: &Result<Answer, Problem>, env: &mut Env) {
+    let known = match result {
+        Ok(Answer::Repository(repository)) => Some(&**repository),
+        Err(problem) if problem.kind == ProblemKind::NotFound => {
+            env.notify(format!("The source of {path} is not known: the import left no repository"));
+            None
+        }
+        Err(problem) => return env.warn(problem.line()),
+        Ok(_) => return,
+    };
+    let form = Layer::Form(Box::new(repo_form::migrate_again(path, known)));
     env.push(Cmd::OpenFor(ScreenId::Repositories, Box::new(form)));
 }
 
@@ -52,7 +61,7 @@ impl Repositories {
                 let text = serde_json::to_string(repo).unwrap_or_default();
                 env.push(Cmd::Copy(text, "JSON".to_owned()));
             }
-            (Request::FailedImport(_), Ok(Answer::Repository(repo))) => import_again(repo, env),
+            (Request::FailedImport(path), result) => import_again(path, result, env),
             (request, Ok(answer)) => self.changed(request, answer, env),
             _ => {}
         }

@@ -137,16 +137,19 @@ pub(super) fn migrate(login: &str) -> Form {
     Form::new("Import a repository", "Import", FormKind::Migrate, fields).also(CHECK)
 }
 
-/// Returns the form that imports a repository again after its import failed. The name of a failed import is free.
-pub(super) fn migrate_again(repository: &Repository) -> Form {
-    let (owner, name) = repository.full_name.split_once('/').unwrap_or_default();
-    let mut form = migrate(owner);
-    for (field, value) in [
-        ("clone_addr", repository.original_url.as_str()),
-        ("repo_name", name),
-        ("private", if repository.private { "private" } else { "public" }),
-        ("description", repository.description.trim()),
-    ] {
+/// Returns the form that imports a repository again after its import failed, with the values of the failed one. The name
+/// of a failed import is free. `known`: the repository; `None` if the import left none.
+pub(super) fn migrate_again(path: &RepositoryPath, known: Option<&Repository>) -> Form {
+    let mut form = migrate(&path.owner);
+    let mut values = vec![("repo_name", path.name.as_str())];
+    if let Some(repository) = known {
+        values.extend([
+            ("clone_addr", repository.original_url.as_str()),
+            ("private", if repository.private { "private" } else { "public" }),
+            ("description", repository.description.trim()),
+        ]);
+    }
+    for (field, value) in values {
         if let Some(field) = form.field_mut(field) {
             field.set_value(value);
         }

@@ -116,8 +116,7 @@ impl Screen for Tasks {
                 env.notify(format!("Cancelling {}", self.name_of(*id)));
                 self.reload(env);
             }
-            (Request::FailedImport(_), Ok(Answer::Repository(repository))) => import_again(repository, env),
-            (Request::FailedImport(_), Err(problem)) => env.warn(problem.line()),
+            (Request::FailedImport(path), result) => import_again(path, result, env),
             // The task may have ended meanwhile.
             (Request::CancelTask(_), Err(problem)) if !problem.is_unreachable() => self.reload(env),
             _ => {}
