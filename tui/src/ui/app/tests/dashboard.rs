@@ -411,7 +411,7 @@ fn mirrors_that_fail_together_are_synced_after_a_confirmation() {
     let each = vec![None, Some("syncing data/lake: the host cannot be resolved (500)".to_owned())];
     screen.answer_last_of(is_batch, Ok(Answer::Batch(each)));
     let text = screen.text();
-    assert!(text.contains("1 failed, 1 repository synced") && text.contains("data/lake"), "{text}");
+    assert!(text.contains("1 failed, 1 synced") && text.contains("data/lake"), "{text}");
 }
 
 #[test]
