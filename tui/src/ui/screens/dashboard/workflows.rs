@@ -19,13 +19,8 @@ pub(super) fn of_workflow(one: &FailingWorkflow) -> HealthProblem {
         (_, "") => format!("the last {failures} runs of {repository}{on} failed"),
         (_, workflow) => format!("workflow {workflow} of {repository}{on} failed {failures} times"),
     };
-    let recent = one.recent_failures.map(|recent| ProblemTrend::of(recent.last_hour, recent.hour_before));
-    HealthProblem {
-        text,
-        since: words::seconds(&one.failing_since),
-        trend: recent.flatten(),
-        target: ProblemTarget::Run(*id),
-    }
+    let trend = one.recent_failures.and_then(|recent| ProblemTrend::of(recent.last_hour, recent.hour_before));
+    HealthProblem { text, since: words::seconds(&one.failing_since), trend, target: ProblemTarget::Run(*id) }
 }
 
 #[cfg(test)]
