@@ -7,7 +7,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use super::{Session, SessionOptions, wait_until};
+use super::{Session, SessionOptions, has_client, wait_until};
 use crate::program::Sandbox;
 
 /// Without the page about the license, which waits for a key, and without an entry in the list of logins.
@@ -25,10 +25,7 @@ impl GnuScreen {
     /// Returns `None` if the program is not installed, so that the test is skipped. Fails where all clients are
     /// required.
     fn new(sandbox: &Sandbox) -> Option<Self> {
-        let directories = std::env::var_os("PATH").unwrap_or_default();
-        if !std::env::split_paths(&directories).any(|directory| directory.join("screen").is_file()) {
-            assert!(std::env::var_os("FARRIER_REQUIRE_CLIENTS").is_none(), "GNU screen is not installed");
-            println!("skipped: GNU screen is not installed");
+        if !has_client("screen") {
             return None;
         }
         sandbox.write("screenrc", CONFIGURATION);

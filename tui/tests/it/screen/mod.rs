@@ -11,6 +11,7 @@ mod job;
 mod latency;
 mod lifecycle;
 mod management;
+mod mosh;
 mod operator_tasks;
 mod organizations;
 mod pager;
@@ -252,6 +253,18 @@ fn show(output: &SharedOutput, bytes: &[u8]) {
 fn set_size(terminal: &File, (columns, rows): (u16, u16)) {
     let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(terminal, size).unwrap();
+}
+
+/// Returns whether a program of the terminal is installed. A test without it is skipped, and fails where all clients are
+/// required.
+fn has_client(program: &str) -> bool {
+    let directories = std::env::var_os("PATH").unwrap_or_default();
+    let is_installed = std::env::split_paths(&directories).any(|directory| directory.join(program).is_file());
+    if !is_installed {
+        assert!(std::env::var_os("FARRIER_REQUIRE_CLIENTS").is_none(), "{program} is not installed");
+        println!("skipped: {program} is not installed");
+    }
+    is_installed
 }
 
 /// Waits for a condition that the screen does not show.
