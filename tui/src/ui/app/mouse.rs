@@ -93,6 +93,7 @@ impl App {
                 if let Some(open) = self.layers.last_mut() {
                     let step = open.layer.mouse(mouse);
                     self.step(step);
+                    self.suggest();
                 }
             }
             Mouse::Click { x, y: 0 } => {

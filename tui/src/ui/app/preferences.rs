@@ -2,12 +2,12 @@
 
 use super::{App, Effect, mouse::pane_share};
 use crate::ui::{
-    layer::Layer,
+    layer::{Layer, Offer},
     list::ListView,
     place::HistoryPlace,
     saved_state::SavedState,
     screens::ScreenId,
-    settings,
+    settings, theme,
     times::Times,
     world::{Link, Tone},
 };
@@ -61,13 +61,24 @@ impl App {
         self.notify(Tone::Plain, format!("unknown theme '{name}'; themes: {names}"));
     }
 
-    /// Shows the theme that the command line names, until it names another one or is closed.
+    /// Returns the themes whose name contains `typed`.
+    pub(super) fn theme_offers(&self, typed: &str) -> Vec<Offer> {
+        let built_in = theme::NAMES.iter().map(|name| (*name, "built-in"));
+        let own = self.themes.iter().map(|(name, _)| (name.as_str(), "from the configuration file"));
+        let found = built_in.chain(own).filter(|(name, _)| name.contains(typed));
+        let mut offers: Vec<Offer> =
+            found.map(|(name, about)| Offer { value: name.to_owned(), about: about.to_owned() }).collect();
+        offers.sort_by_key(|one| !one.value.starts_with(typed));
+        offers
+    }
+
+    /// Shows the theme that is typed or chosen in the command line, until another one is or the command line closes.
     pub(super) fn preview_theme(&mut self) {
         let named = match self.top_layer() {
-            Some(Layer::Palette(palette)) => palette.typed().trim().strip_prefix("theme "),
+            Some(Layer::Palette(palette)) => palette.theme(),
             _ => None,
         };
-        let theme = named.and_then(|name| settings::named(name.trim(), &self.themes));
+        let theme = named.and_then(|name| settings::named(name, &self.themes));
         let before = self.theme_before.unwrap_or(self.world.look.theme);
         let shown = theme.unwrap_or(before);
         self.theme_before = theme.map(|_| before);

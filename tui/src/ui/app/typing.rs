@@ -133,6 +133,7 @@ impl App {
         let Some(Layer::Palette(palette)) = self.top_layer() else { return };
         let offers = match palette.argument() {
             Some((Object::Context, typed)) => self.context_offers(typed),
+            Some((Object::Theme, typed)) => self.theme_offers(typed),
             Some((object, typed)) => {
                 let typed = typed.to_owned();
                 if !self.screens.is_known(object) {

@@ -169,6 +169,10 @@ pub(crate) enum Object {
     Event,
     /// A context of the configuration file.
     Context,
+    /// A built-in theme, or one of the configuration file.
+    Theme,
+    /// The host of the URL of a hook.
+    HookHost,
 }
 
 impl Object {
@@ -192,7 +196,8 @@ impl Object {
             | Self::Event => "ID",
             Self::DeletedRepository => "OWNER/NAME|ID",
             Self::Delivery => "DELIVERY",
-            Self::User | Self::Member | Self::Context => "NAME",
+            Self::User | Self::Member | Self::Context | Self::Theme => "NAME",
+            Self::HookHost => "HOST",
         }
     }
 
@@ -218,6 +223,8 @@ impl Object {
             Self::DeletedArtifact => "deleted artifact",
             Self::Event => "event",
             Self::Context => "context",
+            Self::Theme => "theme",
+            Self::HookHost => "host",
         }
     }
 }

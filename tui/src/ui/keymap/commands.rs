@@ -50,7 +50,9 @@ pub(crate) static TYPED_COMMANDS: &[TypedCommand] = &[
     typed("team remove-repo", "ORG TEAM OWNER/NAME", "Remove a repository from a team").of(O::Team),
     typed("audit show", "ID", "Show an audit log entry").also("open go").of(O::AuditEntry),
     typed("delivery list --hook", "ID", "Show deliveries of a hook").of(O::Hook),
-    typed("delivery list --host", "HOST", "Show deliveries of the hooks with a host").also("receiver domain"),
+    typed("delivery list --host", "HOST", "Show deliveries of the hooks with a host")
+        .also("receiver domain")
+        .of(O::HookHost),
     typed("delivery list --event", "EVENT", "Show deliveries of an event"),
     typed("artifact list --repo", "OWNER/NAME", "Show runs and artifacts of a repository").of(O::Repository),
     typed("release list", "OWNER/NAME", "Show releases of a repository").of(O::Repository),
@@ -71,5 +73,5 @@ pub(crate) static TYPED_COMMANDS: &[TypedCommand] = &[
         .also("open go browse")
         .of(O::Repository),
     typed("time", "relative|iso|local", "Set how times are shown").also("clock date"),
-    typed("theme", "NAME", "Set the color theme; shown while you type its name").also("color"),
+    typed("theme", "NAME", "Set the color theme; shown while you type its name").also("color").of(O::Theme),
 ];

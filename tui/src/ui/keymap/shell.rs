@@ -83,6 +83,7 @@ fn object_of(words: &str, arg: &Arg) -> Option<Object> {
         (_, "org") | ("org", "name") => (verb != "create").then_some(Object::Organization),
         (_, "hook") | ("hook", "id") => Some(Object::Hook),
         (_, "run") => Some(Object::Run),
+        ("delivery", "host") => Some(Object::HookHost),
         ("task", "id") => Some(Object::Task),
         ("delivery", "delivery" | "deliveries") => Some(Object::Delivery),
         ("artifact", "artifact" | "artifacts") => Some(Object::Artifact),
@@ -182,6 +183,7 @@ mod tests {
             ("repo sync-fork infra/auth --branch ma", Object::Branch),
             ("artifact list --run ", Object::Run),
             ("artifact delete 7 8", Object::Artifact),
+            ("delivery groups --host ci", Object::HookHost),
         ] {
             assert_eq!(expected(line), Expected::Object(object), "{line}");
         }

@@ -12,24 +12,28 @@ use ratatui::{
 use super::Step;
 use crate::ui::{
     key::Key,
-    keymap::{Binding, Keymap, Scope, TYPED_COMMANDS, synonyms},
+    keymap::{Binding, Keymap, SHELL_COMMANDS, Scope, TYPED_COMMANDS, synonyms},
     line::Line,
     screens::ScreenId,
-    view::{NARROW, Role, boxed, text},
+    view::{NARROW, Role, boxed, text, width},
 };
 
 /// Headings in order; the names of other screens follow.
 const HERE: &str = "Here";
 const EVERYWHERE: &str = "Everywhere";
 const COMMAND: &str = "Commands without a key";
+/// Heading of commands of the shell, which are listed only as search results.
+const SHELL: &str = "Commands of the shell";
 
 /// From this width on, the lines are in two columns.
 const TWO_COLUMNS: u16 = 120;
-/// Width of the box for each column, in cells.
+/// Width of the box for one column, in cells.
 const COLUMN_WIDTH: u16 = 66;
+/// Largest width of the box for each of two columns, in cells.
+const COLUMN_MAX: u16 = 82;
 /// Cells between two columns.
 const GAP: u16 = 2;
-/// Width from which a column has room for long keys beside the titles.
+/// Width from which a column has room for commands beside the titles.
 const ROOMY: u16 = 62;
 
 /// One line of help.
@@ -86,7 +90,11 @@ impl Help {
             .iter()
             .map(|one| HelpRow::new(COMMAND, format!(":{} {}", one.words, one.argument), one.title, "", one.also));
         let mut rows: Vec<HelpRow> = here.chain(without_key).chain(typed).collect();
-        let mut elsewhere = Vec::new();
+        let shell = SHELL_COMMANDS
+            .iter()
+            .map(|one| HelpRow::new(SHELL, format!(":{} {}", one.words, one.argument), &one.title, "", ""));
+        rows.extend(shell);
+        let mut elsewhere = vec![SHELL];
         for screen in ScreenId::ALL {
             let of_screen = |one: &&Binding| ScreenId::of(one.scope) == Some(*screen) && !scopes.contains(&one.scope);
             let before = rows.len();
@@ -147,7 +155,8 @@ impl Help {
 
     pub(super) fn draw(&self, body: Rect, buf: &mut Buffer) -> Position {
         let columns = if body.width >= TWO_COLUMNS { 2 } else { 1 };
-        let inner = boxed(buf, body, COLUMN_WIDTH * columns, body.height, &self.title);
+        let wide = if columns == 1 { COLUMN_WIDTH } else { columns * COLUMN_MAX };
+        let inner = boxed(buf, body, wide, body.height, &self.title);
         let used = text(buf, inner, "Search: ", Role::Key);
         let field = Rect { x: inner.x + used.min(inner.width), width: inner.width.saturating_sub(used), ..inner };
         let (shown, cursor) = self.search.window(field.width.saturating_sub(1));
@@ -158,9 +167,13 @@ impl Help {
         self.room.set(height * usize::from(columns));
         let top = self.top.min(lines.len().saturating_sub(self.room.get()));
         let width = rows.width / columns;
-        for column in 0..columns {
-            let area = Rect { x: rows.x + column * width, width: width.saturating_sub(GAP * (columns - 1)), ..rows };
-            draw_column(lines.iter().skip(top + height * usize::from(column)), area, buf);
+        let column =
+            |at: u16| Rect { x: rows.x + at * width, width: width.saturating_sub(GAP * (columns - 1)), ..rows };
+        let shown = &lines[top..];
+        let first = if columns > 1 { first_column(shown, height) } else { height };
+        draw_column(shown.iter().take(first), column(0), buf);
+        if columns > 1 {
+            draw_column(shown.iter().skip(first), column(1), buf);
         }
         if lines.is_empty() {
             text(buf, rows, "Nothing found. Esc closes help.", Role::Muted);
@@ -169,13 +182,20 @@ impl Help {
     }
 }
 
+/// Returns the number of lines in the first of two columns with `height` rows. A heading at its end moves to the second
+/// column, if that has room.
+fn first_column(lines: &[(Role, &str, &'static str)], height: usize) -> usize {
+    let ends_with_heading = height > 1 && lines.get(height - 1).is_some_and(|(_, _, title)| title.is_empty());
+    if ends_with_heading && lines.len() != 2 * height { height - 1 } else { height }
+}
+
 /// Draws headings and keys with their titles until the area is full.
 fn draw_column<'a>(lines: impl Iterator<Item = &'a (Role, &'a str, &'static str)>, area: Rect, buf: &mut Buffer) {
-    // Where there is less room, titles start closer to the keys, so that they are not cut off.
-    let column = match area.width {
-        ..NARROW => 8,
-        NARROW..ROOMY => 17,
-        _ => 23,
+    // Where there is less room, titles start further left, so that they are not cut off.
+    let (key_column, command_column): (u16, u16) = match area.width {
+        ..NARROW => (8, 8),
+        NARROW..ROOMY => (17, 17),
+        _ => (17, 23),
     };
     for ((role, keys, what), y) in lines.zip(area.y..area.bottom()) {
         let line = Rect { y, height: 1, ..area };
@@ -184,8 +204,14 @@ fn draw_column<'a>(lines: impl Iterator<Item = &'a (Role, &'a str, &'static str)
             continue;
         }
         let at = |x: u16| Rect { x: line.x + x.min(line.width), width: line.width.saturating_sub(x), ..line };
-        let used = text(buf, at(2), keys, *role);
-        text(buf, at((used + 4).max(column)), what, Role::Text);
+        // Keys end beside their titles; commands are read from the left.
+        let (indent, column) = if keys.len() > 1 && keys.starts_with(':') {
+            (2, command_column)
+        } else {
+            (key_column.saturating_sub(2 + width(keys)).max(2), key_column)
+        };
+        let used = text(buf, at(indent), keys, *role);
+        text(buf, at((indent + used + 2).max(column)), what, Role::Text);
     }
 }
 
@@ -204,6 +230,28 @@ mod tests {
             text.split_whitespace().filter(|word| word.starts_with("key")).map(str::to_owned).collect();
         keys.sort();
         keys
+    }
+
+    #[test]
+    fn a_heading_is_in_the_column_of_its_keys() {
+        let (heading, key) = ((Role::Title, "Here", ""), (Role::Key, "k", "Up"));
+        let with_heading_at = |at: usize, count: usize| {
+            let mut lines = vec![key; count];
+            lines[at] = heading;
+            first_column(&lines, 4)
+        };
+        assert_eq!((with_heading_at(3, 7), with_heading_at(2, 7), with_heading_at(3, 20)), (3, 4, 3));
+        // The second column has no room for it.
+        assert_eq!(with_heading_at(3, 8), 4);
+    }
+
+    #[test]
+    fn commands_of_the_shell_are_found_by_words_with_the_same_meaning() {
+        let mut help = Help::new("Repositories", &[Scope::List], Keymap::default());
+        let has_fork = |help: &Help| help.lines().iter().any(|(_, keys, _)| keys.starts_with(":repo fork"));
+        assert!(!has_fork(&help), "they are listed only as search results");
+        help.paste("fork");
+        assert!(has_fork(&help));
     }
 
     #[test]

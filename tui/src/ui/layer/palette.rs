@@ -3,13 +3,13 @@
 //! A command acts on the object in its argument, or on the selected object of the screen below; otherwise the
 //! palette asks for one. Every printable key is text.
 
+mod draw;
 mod keys;
 mod objects;
 
-use ratatui::{
-    buffer::Buffer,
-    layout::{Position, Rect},
-};
+use std::cell::Cell;
+
+use ratatui::layout::Rect;
 
 use self::objects::ObjectLookup;
 use super::Step;
@@ -18,7 +18,6 @@ use crate::ui::{
     keymap::{Binding, Expected, Keymap, Object, SHELL_COMMANDS, TYPED_COMMANDS, expected, synonyms},
     line::Line,
     screens::{ScreenId, Selection},
-    view::{NARROW, Role, boxed, text, width, wrapped},
 };
 
 /// A suggested argument with a description.
@@ -43,6 +42,8 @@ pub(crate) struct Palette {
     offers: Vec<Offer>,
     lookup: ObjectLookup,
     error: Option<String>,
+    /// Where the suggestions were last drawn, and the index of the first one.
+    drawn: Cell<(Rect, usize)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -106,11 +107,19 @@ impl Palette {
             offers: Vec::new(),
             lookup: ObjectLookup::default(),
             error: None,
+            drawn: Cell::default(),
         }
     }
 
     pub(crate) fn typed(&self) -> &str {
         self.line.text()
+    }
+
+    /// Returns the name after the command `theme`: the chosen suggestion, or else the typed text.
+    pub(crate) fn theme(&self) -> Option<&str> {
+        let typed = self.line.text().trim_start().strip_prefix("theme ")?;
+        let chosen = self.at.filter(|_| self.suggests_words()).and_then(|at| self.offers.get(at));
+        Some(chosen.map_or(typed.trim(), |offer| offer.value.as_str()))
     }
 
     /// Shows why the line could not be run.
@@ -164,13 +173,22 @@ impl Palette {
     fn following(&self) -> Vec<Offer> {
         let line = self.line.text().trim_start();
         let last = line.rsplit(' ').next().unwrap_or_default();
-        match expected(line) {
+        let offers = match expected(line) {
             Expected::Words(words) if self.argument().is_none() => {
-                let fitting = words.into_iter().filter(|(value, _)| value.starts_with(last));
-                fitting.map(|(value, about)| Offer { value, about }).collect()
+                words.into_iter().map(|(value, about)| Offer { value, about }).collect()
             }
-            _ => Vec::new(),
-        }
+            _ => self.listed_values(),
+        };
+        offers.into_iter().filter(|one| one.value.starts_with(last)).collect()
+    }
+
+    /// Returns the values that the placeholder of the argument lists, such as `relative|iso|local`.
+    fn listed_values(&self) -> Vec<Offer> {
+        let is_value = |rest: &str| rest.starts_with(' ') && !rest.trim_start().contains(' ');
+        let Some((entry, _)) = self.command().filter(|(_, rest)| is_value(rest)) else { return Vec::new() };
+        let is_list = entry.argument.contains('|') && !entry.argument.contains(char::is_uppercase);
+        let values = entry.argument.split('|').filter(|_| is_list);
+        values.map(|value| Offer { value: value.to_owned(), about: String::new() }).collect()
     }
 
     /// Returns whether names, options or values are suggested, not commands.
@@ -307,65 +325,5 @@ impl Palette {
     pub(super) fn paste(&mut self, pasted: &str) {
         self.line.paste(pasted);
         self.edited();
-    }
-
-    pub(super) fn draw(&self, body: Rect, buf: &mut Buffer) -> Position {
-        let inner = boxed(buf, body, 66, body.height.min(16), "Command");
-        let row = |y: u16| Rect { y: inner.y + y.min(inner.height), height: 1, ..inner };
-        let (shown, cursor) = self.line.window(inner.width.saturating_sub(3));
-        text(buf, row(0), &format!(": {shown}"), Role::Key);
-        let mut y = 1;
-        for line in self.error.iter().flat_map(|error| wrapped(error, inner.width)).take(6) {
-            text(buf, row(y), &line, Role::Warn);
-            y += 1;
-        }
-        let rows = self.lines();
-        let first = y.max(2);
-        let room = usize::from(inner.height.saturating_sub(first));
-        let top = self.at.unwrap_or(0).saturating_sub(room.saturating_sub(1));
-        // One column for all descriptions, at most in the middle: longer commands push theirs to the right.
-        let longest = rows.iter().skip(top).take(room).map(|(name, _)| width(name) + 4).max().unwrap_or(0);
-        let column = longest.min(inner.width / 2).max(if inner.width < NARROW { 14 } else { 25 });
-        for ((at, (name, about)), y) in rows.iter().enumerate().skip(top).take(room).zip(first..inner.height) {
-            let here = self.at == Some(at);
-            let role = if here { Role::Selected } else { Role::Text };
-            let line = row(y);
-            if here {
-                buf.set_style(line, role.style());
-            }
-            text(buf, line, if here { ">" } else { " " }, role);
-            let at = |x: u16| Rect { x: line.x + x.min(line.width), width: line.width.saturating_sub(x), ..line };
-            let used = text(buf, at(2), name, role);
-            text(buf, at((used + 4).max(column)), about, if here { role } else { Role::Muted });
-        }
-        if rows.is_empty() && inner.height > first {
-            text(buf, row(first), &self.hint(), Role::Muted);
-        }
-        Position { x: inner.x + 2 + cursor, y: inner.y }
-    }
-
-    /// Returns the suggestions: names for the current argument, or commands.
-    fn lines(&self) -> Vec<(String, String)> {
-        if self.suggests_words() {
-            return self.offers.iter().map(|offer| (offer.value.clone(), offer.about.clone())).collect();
-        }
-        let selected = |entry: &Entry| {
-            let selected = self.selected.as_ref().filter(|selected| entry.object == Some(selected.object));
-            selected.filter(|_| entry.binding.is_some())
-        };
-        let line = |entry: Entry| match selected(&entry) {
-            Some(selected) => (entry.words.to_owned(), format!("{}: {}", entry.title, selected.name)),
-            None if entry.argument.is_empty() => (entry.words.to_owned(), entry.described()),
-            None => (format!("{} {}", entry.words, entry.argument), entry.described()),
-        };
-        self.found().into_iter().map(line).chain(self.object_lines()).chain(self.key_lines()).collect()
-    }
-
-    fn hint(&self) -> String {
-        match self.command() {
-            Some((entry, _)) => format!("  {} {}   {}", entry.words, entry.argument, entry.title),
-            None if self.line.text().contains(' ') => "  Enter runs the line".to_owned(),
-            None => "  Enter shows the object with this name, number, UUID or commit".to_owned(),
-        }
     }
 }

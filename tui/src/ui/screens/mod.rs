@@ -164,9 +164,9 @@ impl ScreenId {
     /// daemon.
     pub(crate) fn listing(object: Object) -> Self {
         match object {
-            Object::Context | Object::Event => Self::Dashboard,
+            Object::Context | Object::Event | Object::Theme => Self::Dashboard,
             Object::Repository | Object::Branch => Self::Repositories,
-            Object::Hook => Self::Hooks,
+            Object::Hook | Object::HookHost => Self::Hooks,
             Object::Delivery => Self::Deliveries,
             Object::Artifact => Self::Artifacts,
             Object::Run => Self::Runs,

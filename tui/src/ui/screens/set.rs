@@ -1,9 +1,23 @@
 //! The set of all screens, and the suggestions from their lists. Hidden screens keep their state.
 
+use std::collections::BTreeSet;
+
 use super::{
-    Screen, ScreenId, artifacts::Artifacts, audit::AuditLog, caches::Caches, dashboard::Dashboard, deleted::Deleted,
-    deliveries::Deliveries, delivery_groups::DeliveryGroups, hooks::Hooks, logs::DaemonLog,
-    organizations::Organizations, repositories::Repositories, runs::Runs, tasks::Tasks, users::Users,
+    Screen, ScreenId,
+    artifacts::Artifacts,
+    audit::AuditLog,
+    caches::Caches,
+    dashboard::Dashboard,
+    deleted::Deleted,
+    deliveries::{Deliveries, actions::host_of},
+    delivery_groups::DeliveryGroups,
+    hooks::Hooks,
+    logs::DaemonLog,
+    organizations::Organizations,
+    repositories::Repositories,
+    runs::Runs,
+    tasks::Tasks,
+    users::Users,
 };
 use crate::{
     audit_text,
@@ -125,10 +139,15 @@ impl Screens {
             Object::Repository | Object::Branch => self.repositories.repos.was_requested(),
             Object::Organization => self.organizations.rows.was_requested(),
             Object::Team => self.organizations.teams.was_requested(),
-            // The configuration file lists them.
-            Object::Context => true,
+            // The program and the configuration file name them.
+            Object::Context | Object::Theme => true,
             _ => self.get(ScreenId::listing(object)).list().is_some_and(ListView::was_requested),
         }
+    }
+
+    /// Returns the hosts of the hooks, each once.
+    fn hook_hosts(&self) -> impl Iterator<Item = String> {
+        self.hooks.all().filter_map(|hook| host_of(hook.url())).collect::<BTreeSet<_>>().into_iter()
     }
 
     /// Returns the objects whose name or description contains `typed`. Those that begin with it come first.
@@ -146,6 +165,7 @@ impl Screens {
                 let state = if hook.is_active() { "on" } else { "off" };
                 offer(hook.id.to_string(), format!("{state:<3} {}", hook.url()))
             })),
+            Object::HookHost => Box::new(self.hook_hosts().map(move |host| offer(host, String::new()))),
             Object::Delivery => Box::new(
                 self.deliveries
                     .rows
@@ -203,6 +223,7 @@ impl Screens {
             }
             Object::Key
             | Object::Context
+            | Object::Theme
             | Object::Event
             | Object::LogRecord
             | Object::Member

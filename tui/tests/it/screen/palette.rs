@@ -53,3 +53,25 @@ fn the_command_line_runs_commands_of_the_shell_and_keeps_its_history() {
     second.wait_for(": log show");
     second.leave();
 }
+
+#[test]
+fn the_command_line_completes_hosts_of_the_daemon_and_shows_the_chosen_theme() {
+    let daemon = demo();
+    daemon.farrier(&["hook", "create", "--system", "--events", "push", "http://ci.example.net:8080/hook"]).ok();
+    let mut session = session(&daemon);
+    session.type_keys(":delivery list --host ");
+    session.wait_for("ci.example.net:8080");
+    session.type_keys("ci\t");
+    session.wait_for(": delivery list --host ci.example.net:8080");
+    session.type_keys("\r");
+    session.wait_for("[4 Deliv]");
+    session.wait_for("host: ci.example.net:8080");
+    session.type_keys(":delivery list --event pus");
+    session.type_keys("\t");
+    session.wait_for(": delivery list --event push ");
+    session.type_keys("\x1b:theme gruv\t");
+    session.wait_for(": theme gruvbox");
+    session.type_keys("\r");
+    session.wait("the list", |screen| !screen.contents().contains(": theme"));
+    session.leave();
+}

@@ -116,7 +116,11 @@ impl App {
             0 if failed => self.notify(tone, format!("{title} failed")),
             0 => self.notify(tone, format!("{title}: no output")),
             1 => self.notify(tone, text.to_owned()),
-            _ => self.open(RequestOwner::App, Layer::TextView(TextView::table(title, text))),
+            _ => {
+                let running = format!("Running {title}");
+                self.notice.take_if(|(_, shown, _)| *shown == running);
+                self.open(RequestOwner::App, Layer::TextView(TextView::table(title, text)));
+            }
         }
         if command.changes {
             self.refresh();

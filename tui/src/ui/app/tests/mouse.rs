@@ -297,3 +297,16 @@ fn a_question_covers_the_tabs() {
     assert_eq!(screen.app.layers.len(), 1);
     assert!(!screen.text().contains("[default "), "{}", screen.text());
 }
+
+#[test]
+fn a_click_on_a_suggestion_chooses_it_and_a_second_one_is_enter() {
+    let mut screen = hooks_with_mouse(120, 40);
+    let before = screen.app.world.look.theme;
+    screen.keys(":theme ");
+    click(&mut screen, "gruvbox");
+    assert_eq!(Some(screen.app.world.look.theme), Theme::named("gruvbox"), "the chosen theme is shown");
+    click(&mut screen, "gruvbox");
+    assert!(screen.text().contains(": theme gruvbox"), "{}", screen.text());
+    screen.press(Key::Esc);
+    assert_eq!(screen.app.world.look.theme, before);
+}

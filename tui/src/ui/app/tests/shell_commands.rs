@@ -36,6 +36,7 @@ fn the_output_of_a_shell_command_is_a_notice_or_a_text() {
     screen.answer_last(Ok(printed("REPOSITORY  SIZE\ninfra/auth  3.0 GiB\n", false)));
     let text = screen.text();
     assert!(text.contains("farrier cache usage") && text.contains("infra/auth  3.0 GiB"), "{text}");
+    assert!(!text.contains("Running"), "{text}");
     screen.keys("\x1b:repo fork infra/auth --org tools\n");
     assert!(sent(&mut screen).changes);
     screen.answer_last(Ok(printed("tools/auth\n", false)));
