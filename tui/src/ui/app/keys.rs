@@ -175,7 +175,7 @@ impl App {
     }
 
     /// Returns why a binding cannot be used now.
-    fn off(&self, binding: &Binding) -> Option<String> {
+    pub(crate) fn off(&self, binding: &Binding) -> Option<String> {
         if binding.action == Action::StartDaemon && self.world.starter.is_none() {
             return Some("no farrierd next to this program or in PATH".to_owned());
         }

@@ -1,4 +1,4 @@
-//! Column charts of counts over time, with axes and units.
+//! Column charts of counts and durations over time, with axes and units.
 
 use ratatui::{
     buffer::Buffer,
@@ -7,6 +7,7 @@ use ratatui::{
 };
 
 use super::{Role, text};
+use crate::ui::words;
 
 /// Width of the labels at the left, in cells.
 const LABEL: u16 = 8;
@@ -14,15 +15,25 @@ const LABEL: u16 = 8;
 pub(crate) const CHART_BELOW: u16 = 2;
 /// Steps of a column in one cell.
 const STEPS: u64 = 8;
-/// The columns of a cell, from empty to full.
-const BLOCKS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+/// The columns of failures in a cell, from empty to full. A full cell also differs from others without colors.
+const FAILED: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "▒"];
 /// Periods up to this length have rates per second, longer ones per minute.
 const SECONDS_MAX: i64 = 120;
 
-/// A chart of counts, one per step, the newest last.
+/// What the values of a chart are, which decides how several of them share a column and how the axis is labeled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Measure {
+    /// Counts: a column has their sum, and the label is its rate.
+    Rate,
+    /// Durations in milliseconds: a column has the longest one.
+    Millis,
+}
+
+/// A chart of values, one per step, the newest last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Chart {
-    pub(crate) counts: Vec<i64>,
+    pub(crate) measure: Measure,
+    pub(crate) values: Vec<i64>,
     /// The part of each count that is drawn as an error; may be empty.
     pub(crate) failed: Vec<i64>,
     /// Length of a step, seconds.
@@ -62,9 +73,40 @@ fn period(secs: i64) -> String {
 /// Returns at most `cells` sums of successive counts, and how many counts each sum has. The oldest counts that do not
 /// fill a sum are left out.
 fn sums(counts: &[i64], cells: u16) -> (Vec<i64>, usize) {
-    let each = counts.len().div_ceil(usize::from(cells.max(1))).max(1);
-    let left_out = counts.len() % each;
-    (counts[left_out..].chunks(each).map(|some| some.iter().sum()).collect(), each)
+    joined(counts, cells, |some| some.iter().sum())
+}
+
+/// Returns at most `cells` columns, each joined from as many successive values as the second result says.
+fn joined(values: &[i64], cells: u16, join: impl Fn(&[i64]) -> i64) -> (Vec<i64>, usize) {
+    let each = values.len().div_ceil(usize::from(cells.max(1))).max(1);
+    let left_out = values.len() % each;
+    (values[left_out..].chunks(each).map(join).collect(), each)
+}
+
+/// Formats a duration in at most eight cells: `9 000 ms`, `12.3 s`.
+fn millis(duration: i64) -> String {
+    match duration {
+        ..10_000 => format!("{} ms", words::count(duration)),
+        10_000..1_000_000 => format!("{}.{} s", duration / 1_000, duration / 100 % 10),
+        _ => format!("{} s", duration / 1_000),
+    }
+}
+
+impl Measure {
+    fn columns(self, values: &[i64], cells: u16) -> (Vec<i64>, usize) {
+        match self {
+            Self::Rate => sums(values, cells),
+            Self::Millis => joined(values, cells, |some| some.iter().copied().max().unwrap_or(0)),
+        }
+    }
+
+    /// Formats the value of a column that stands for `secs` seconds, in a chart of `period_secs`.
+    fn label(self, value: i64, secs: i64, period_secs: i64) -> String {
+        match self {
+            Self::Rate => rate(value, secs, period_secs),
+            Self::Millis => millis(value),
+        }
+    }
 }
 
 /// Returns at most `cells` values for a sparkline of all counts.
@@ -97,39 +139,77 @@ fn scaled(sum: i64, most: i64, steps: u64) -> u64 {
     if sum > 0 { (sum.saturating_mul(steps) / most).clamp(1, steps) } else { 0 }
 }
 
+/// Columns of a chart.
+struct Columns {
+    values: Vec<i64>,
+    /// Number of values in each column.
+    each: usize,
+    /// Width of a column, in cells. All columns have the same width.
+    cells: u16,
+    /// Width of all columns, in cells.
+    wide: u16,
+}
+
+impl Columns {
+    /// Returns the heights of the cells, in steps, if the value `most` has `steps`.
+    fn heights(&self, values: &[i64], most: i64, steps: u64) -> Vec<u64> {
+        let widened = |value: &i64| std::iter::repeat_n(scaled(*value, most, steps), usize::from(self.cells));
+        values.iter().flat_map(widened).collect()
+    }
+
+    fn most(&self) -> i64 {
+        self.values.iter().copied().max().unwrap_or(0).max(1)
+    }
+}
+
 impl Chart {
+    fn columns(&self, room: u16) -> Columns {
+        let (values, each) = self.measure.columns(&self.values, room);
+        let count = u16::try_from(values.len()).unwrap_or(u16::MAX);
+        let cells = (room / count.max(1)).max(1);
+        Columns { values, each, cells, wide: count * cells }
+    }
+
+    /// Draws the columns in one row, below those of a chart with as many values.
+    pub(crate) fn draw_row(&self, label: &str, buf: &mut Buffer, area: Rect) {
+        let area = area.intersection(buf.area);
+        text(buf, area, label, Role::Text);
+        let room = area.width.saturating_sub(LABEL + 2);
+        if room == 0 || self.values.is_empty() || area.height == 0 {
+            return;
+        }
+        let columns = self.columns(room);
+        let heights = columns.heights(&columns.values, columns.most(), STEPS);
+        let inner = Rect { x: area.x + LABEL + 2, width: columns.wide, height: 1, ..area };
+        Sparkline::default().data(heights).max(STEPS).style(self.role.style()).render(inner, buf);
+    }
+
     /// Draws the chart with `rows` rows of columns, the axes and their labels. Draws nothing if `area` is too small.
     pub(crate) fn draw(&self, buf: &mut Buffer, area: Rect, rows: u16) {
         let area = area.intersection(buf.area);
         let room = area.width.saturating_sub(LABEL + 2);
-        if rows == 0 || room == 0 || self.counts.is_empty() || area.height < rows + CHART_BELOW {
+        if rows == 0 || room == 0 || self.values.is_empty() || area.height < rows + CHART_BELOW {
             return;
         }
-        let (all, each) = sums(&self.counts, room);
-        let count = u16::try_from(all.len()).unwrap_or(u16::MAX);
-        // Each column gets the same number of cells.
-        let cells = (room / count.max(1)).max(1);
-        let wide = count * cells;
+        let columns = self.columns(room);
+        let (wide, most) = (columns.wide, columns.most());
         let steps = u64::from(rows) * STEPS;
-        let most = all.iter().copied().max().unwrap_or(0).max(1);
-        let widened = |sums: &[i64]| -> Vec<u64> {
-            sums.iter().flat_map(|sum| std::iter::repeat_n(scaled(*sum, most, steps), usize::from(cells))).collect()
-        };
         let frame = Rect { x: area.x + LABEL + 1, width: wide + 1, height: rows + 1, ..area };
         let axes = Block::new().borders(Borders::LEFT | Borders::BOTTOM).border_style(Role::Muted.style());
         let inner = axes.inner(frame);
         axes.render(frame, buf);
-        Sparkline::default().data(widened(&all)).max(steps).style(self.role.style()).render(inner, buf);
+        let heights = columns.heights(&columns.values, most, steps);
+        Sparkline::default().data(heights).max(steps).style(self.role.style()).render(inner, buf);
         if self.failed.iter().any(|failed| *failed > 0) {
-            draw_columns(buf, inner, &widened(&sums(&self.failed, room).0));
+            draw_failures(buf, inner, &columns.heights(&sums(&self.failed, room).0, most, steps));
         }
-        let secs = self.step_secs.max(1) * i64::try_from(each).unwrap_or(1);
-        let shown = secs * i64::from(count);
+        let secs = self.step_secs.max(1) * i64::try_from(columns.each).unwrap_or(1);
+        let shown = secs * i64::try_from(columns.values.len()).unwrap_or(1);
         let row = |y: u16| Rect { y: area.y + y, height: 1, ..area };
         let labeled = |y: u16, label: &str, buf: &mut Buffer| {
             text(buf, row(y), &format!("{label:>0$}", usize::from(LABEL)), Role::Muted);
         };
-        labeled(0, &rate(most, secs, shown), buf);
+        labeled(0, &self.measure.label(most, secs, shown), buf);
         labeled(rows, "0", buf);
         let (start, middle) = (format!("{} ago", period(shown)), period(shown / 2));
         let below = Rect { x: inner.x, width: area.right() - inner.x, ..row(rows + 1) };
@@ -143,15 +223,15 @@ impl Chart {
     }
 }
 
-/// Draws columns over others, in the color of errors.
-fn draw_columns(buf: &mut Buffer, inner: Rect, columns: &[u64]) {
+/// Draws columns of failures over others.
+fn draw_failures(buf: &mut Buffer, inner: Rect, columns: &[u64]) {
     for (column, x) in columns.iter().zip(inner.x..inner.right()) {
         let mut left = *column;
         for y in (inner.y..inner.bottom()).rev() {
             if left == 0 {
                 break;
             }
-            let block = BLOCKS[usize::try_from(left.min(STEPS)).unwrap_or(0)];
+            let block = FAILED[usize::try_from(left.min(STEPS)).unwrap_or(0)];
             buf[(x, y)].set_symbol(block).set_style(Role::Error.style());
             left = left.saturating_sub(STEPS);
         }
@@ -171,7 +251,22 @@ mod tests {
     }
 
     fn chart(counts: &[i64], step_secs: i64) -> Chart {
-        Chart { counts: counts.to_vec(), failed: Vec::new(), step_secs, role: Role::Accent }
+        let (measure, values) = (Measure::Rate, counts.to_vec());
+        Chart { measure, values, failed: Vec::new(), step_secs, role: Role::Accent }
+    }
+
+    #[test]
+    fn a_chart_of_durations_keeps_the_longest_ones_and_has_their_unit() {
+        let values = [0, 90, 10, 4_000, 20, 2_000];
+        let durations = Chart { measure: Measure::Millis, ..chart(&values, 1) };
+        let expected = ["4 000 ms │ █ ", "         │▁██", "       0 └───", "          now"];
+        assert_eq!(drawn(&durations, 13, 2), expected);
+        let mut buf = Buffer::empty(Rect::new(0, 0, 13, 1));
+        let area = buf.area;
+        durations.draw_row("p95 ms", &mut buf, area);
+        let row: String = buf.content.iter().map(ratatui::buffer::Cell::symbol).collect();
+        assert_eq!(row, "p95 ms    ▁█▄");
+        assert_eq!((millis(12_345), millis(1_234_567)), ("12.3 s".into(), "1234 s".into()));
     }
 
     #[test]
@@ -219,6 +314,7 @@ mod tests {
         assert_eq!(buf[(11, 1)].style().fg, Role::Error.style().fg);
         assert_eq!(buf[(11, 0)].style().fg, Role::Accent.style().fg);
         assert_eq!(buf[(10, 1)].style().fg, Role::Accent.style().fg);
+        assert_eq!((buf[(11, 1)].symbol(), buf[(10, 1)].symbol()), ("▒", "█"));
     }
 
     #[test]

@@ -32,7 +32,7 @@ fn all(app: &App) -> Vec<Hint> {
     let works = |binding: &&Binding| {
         let needs_rows = matches!(binding.action, Action::Mark | Action::Sort);
         let is_useful = !binding.hint.is_empty() && (has_rows || !needs_rows);
-        is_useful && app.screen().unavailable(binding.action).is_none()
+        is_useful && app.off(binding).is_none()
     };
     let shown = app.world.keymap.reachable(&scopes).filter(works).filter(|binding| binding.hint != "help");
     let hint = |binding: &Binding| Some(Hint { keys: binding.keys.first()?.name(), what: binding.hint.to_owned() });

@@ -20,7 +20,7 @@ use ratatui::{
 #[cfg(test)]
 pub(crate) use self::figures::text_of;
 pub(crate) use self::{
-    chart::{CHART_BELOW, Chart, peak, rate, resampled, time_axis},
+    chart::{CHART_BELOW, Chart, Measure, peak, rate, resampled, time_axis},
     figures::{LinePart, parts},
     hints::hint_at,
     paint::{
@@ -45,12 +45,10 @@ const ADDRESS_MIN: u16 = 10;
 pub(crate) const NARROW: u16 = 50;
 /// With fewer cells, the name of the server is left out.
 const SERVER_MIN: u16 = 4;
-/// Cells of the server's name that the names of tabs leave free.
-const SERVER_SHORT: u16 = 5;
 /// From this width on, tabs have their full names, and there is still room for the name of most servers.
 const FULL_TABS_MIN: u16 = 140;
-/// Cells that the names of tabs leave free for the name of a context and its mark.
-const CONTEXT_MAX: u16 = 24;
+/// Cells that the names of tabs leave free for the name of the server and its mark.
+const SERVER_MAX: u16 = 24;
 /// The mark of a production system.
 const PRODUCTION: &str = "PROD ";
 
@@ -172,15 +170,18 @@ enum TabLabels {
     Named,
     /// Digit and name without a space between them.
     Joined,
-    Digits,
+    /// Space and digit.
+    Digit,
+    /// Digit without a space.
+    Packed,
 }
 
 fn cells(labels: &[String]) -> u16 {
     labels.iter().map(|label| width(label)).sum()
 }
 
-/// Returns the labels of the tabs: the longest ones that leave room for the state of the connection and the beginning
-/// of the server's name.
+/// Returns the labels of the tabs: the longest ones that leave room for the state of the connection and the name of the
+/// server. Without room for all names, tabs lose theirs from the last one on, and then the spaces between the digits.
 fn labels(app: &App, room: u16) -> Vec<String> {
     let is_current = |id: &ScreenId| id.digit() == app.current.digit();
     let label = |id: &ScreenId, form: TabLabels| match form {
@@ -191,21 +192,27 @@ fn labels(app: &App, room: u16) -> Vec<String> {
         TabLabels::Spaced => format!(" {} {} ", id.digit(), id.tab()),
         TabLabels::Named => format!(" {} {}", id.digit(), id.tab()),
         TabLabels::Joined => format!(" {}{}", id.digit(), id.tab()),
-        TabLabels::Digits => format!(" {}", id.digit()),
+        TabLabels::Digit => format!(" {}", id.digit()),
+        TabLabels::Packed => id.digit().to_string(),
     };
     let of = |form| ScreenId::TABS.iter().map(|id| label(id, form)).collect::<Vec<_>>();
-    let server = match &app.world.context {
-        Some(_) => {
-            (width(app.server()) + if app.world.is_production() { width(PRODUCTION) } else { 0 }).min(CONTEXT_MAX)
-        }
-        None => SERVER_SHORT,
-    };
-    let besides = width(&link_state(&app.world).0) + server + 2;
+    let mark = if app.world.is_production() { width(PRODUCTION) } else { 0 };
+    let besides = width(&link_state(&app.world).0) + (width(app.server()) + mark).min(SERVER_MAX) + 2;
+    let has_room = |labels: &[String]| cells(labels) + besides <= room;
     let named = [TabLabels::Full, TabLabels::Spaced, TabLabels::Named, TabLabels::Joined];
     let is_allowed = |form: &TabLabels| !matches!(form, TabLabels::Full) || room >= FULL_TABS_MIN;
     let mut allowed = named.into_iter().filter(is_allowed).map(of);
-    let fitting = allowed.find(|all| cells(all) + besides <= room);
-    fitting.unwrap_or_else(|| of(TabLabels::Digits))
+    if let Some(fitting) = allowed.find(|all| has_room(all)) {
+        return fitting;
+    }
+    let mut labels = of(TabLabels::Joined);
+    for (at, id) in ScreenId::TABS.iter().enumerate().rev() {
+        labels[at] = label(id, TabLabels::Digit);
+        if has_room(&labels) {
+            return labels;
+        }
+    }
+    of(TabLabels::Packed)
 }
 
 /// Returns the tab in a column of the first row.

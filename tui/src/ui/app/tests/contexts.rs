@@ -132,6 +132,18 @@ fn a_read_only_context_refuses_changes_until_another_daemon_is_selected() {
 }
 
 #[test]
+fn the_last_row_offers_no_key_that_a_read_only_screen_refuses() {
+    let hints = |screen: &TestScreen| screen.text().lines().last().unwrap_or_default().to_owned();
+    let (lab, prod) = (hints(&started(Some("lab"), 120, 24)), hints(&started(Some("prod"), 120, 24)));
+    for change in [" n new", " M import", " D delete"] {
+        assert!(lab.contains(change) && !prod.contains(change), "{lab}\n{prod}");
+    }
+    for other in ["Enter open", "y copy", "a archive", "/ filter"] {
+        assert!(prod.contains(other), "{prod}");
+    }
+}
+
+#[test]
 fn unknown_and_invalid_contexts_are_refused_with_the_reason() {
     let mut screen = started(Some("lab"), 120, 40);
     screen.keys(":connect staging\n");

@@ -21,7 +21,7 @@ fn silent_for(seconds: u64) -> TestScreen {
 #[test]
 fn the_header_counts_seconds_without_a_response_and_rows_are_stale() {
     let screen = silent_for(2);
-    assert!(header(&screen).ends_with("forge0… ok"), "{}", screen.text());
+    assert!(header(&screen).ends_with("forge01.lan ok"), "{}", screen.text());
     let mut screen = silent_for(3);
     let rows = screen.app.tickets - 1;
     assert!(header(&screen).ends_with("no answer for 3 s"), "{}", screen.text());
@@ -32,20 +32,20 @@ fn the_header_counts_seconds_without_a_response_and_rows_are_stale() {
     assert!(header(&screen).ends_with("no answer for 7 s"), "{}", screen.text());
     assert!(screen.app.wake_at().is_some_and(|at| at <= screen.now + Duration::from_secs(1)), "a timer is set");
     screen.send(Msg::Answer(rows, Ok(repositories(&NAMES))));
-    assert!(header(&screen).ends_with("forge0… ok"), "{}", screen.text());
+    assert!(header(&screen).ends_with("forge01.lan ok"), "{}", screen.text());
     assert!(!screen.text().contains("stale"), "{}", screen.text());
     assert!(screen.text().contains("The daemon responds again"), "{}", screen.text());
 }
 
 #[test]
-fn narrow_terminals_keep_the_tabs_beside_the_warning() {
+fn narrow_terminals_keep_the_tabs_and_the_name_of_the_server_beside_the_warning() {
     let mut screen = TestScreen::loaded(40, 10);
     screen.is_silent = true;
     for _ in 0..12 {
         screen.advance(Duration::from_secs(1));
     }
     // The first request without a response was sent after three seconds.
-    assert_eq!(header(&screen), " 1[2 Repos] 3 4 5 6 7 8 9 0   silent 9 s");
+    assert_eq!(header(&screen), "1[2 Repos]34567890 forge01.l… silent 9 s");
 }
 
 #[test]

@@ -55,6 +55,31 @@ fn the_header_shows_all_tabs_beside_a_server_with_a_long_name() {
 }
 
 #[test]
+fn the_header_shows_the_whole_name_of_the_server_and_as_many_names_of_tabs_as_fit() {
+    let header = |width, name: &str| {
+        let Answer::Status(mut now) = status() else { unreachable!() };
+        now.0.root_url = format!("https://{name}:3000");
+        let mut screen = TestScreen::loaded(width, 24);
+        screen.keys("1");
+        screen.answer(|request| *request == Request::Status, Ok(Answer::Status(now)));
+        screen.text().lines().next().unwrap_or_default().to_owned()
+    };
+    for width in [40, 41, 50, 60, 79, 80, 81, 100, 120, 139, 140, 200] {
+        let header = header(width, "forge01.lan");
+        assert!(header.ends_with(" forge01.lan ok"), "{width}: {header}");
+    }
+    for width in [80, 100, 140] {
+        let header = header(width, "forge01.example.internal");
+        assert!(header.ends_with(" forge01.example.internal ok"), "{width}: {header}");
+    }
+    assert_eq!(
+        header(80, "forge01.lan"),
+        "[1 Dash] 2Repos 3Hooks 4Deliv 5Artif 6Audit 7Users 8Runs 9Tasks 0 forge01.lan ok"
+    );
+    assert_eq!(header(40, "forge01.lan"), "[1 Dash]234567890         forge01.lan ok");
+}
+
+#[test]
 fn wide_terminals_show_the_full_names_of_tabs() {
     let header = |width| TestScreen::loaded(width, 24).text().lines().next().unwrap_or_default().to_owned();
     let (narrow, wide) = (header(139), header(140));

@@ -8,7 +8,7 @@ use super::parts::Figure;
 use crate::{
     output::human_bytes,
     ui::{
-        view::{CHART_BELOW, Chart, LinePart, Role, peak, rate, resampled, time_axis},
+        view::{CHART_BELOW, Chart, LinePart, Measure, Role, peak, rate, resampled, time_axis},
         words,
     },
 };
@@ -75,7 +75,8 @@ pub(super) fn figures(
             figures.push(Figure::Line(name, line));
             if has_charts {
                 let (counts, failed) = (counts.to_vec(), failed.to_vec());
-                figures.push(Figure::Chart(Chart { counts, failed, step_secs, role: Role::Accent }, rows));
+                let (measure, values) = (Measure::Rate, counts);
+                figures.push(Figure::Chart(Chart { measure, values, failed, step_secs, role: Role::Accent }, rows));
             }
         };
         let times = format!("p50 {}  p99 {}", millis(series.p50_micros), millis(series.p99_micros));

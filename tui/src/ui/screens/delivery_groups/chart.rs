@@ -6,19 +6,28 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use super::rows as group_rows;
 use crate::ui::{
     net::ResultsSpan,
-    view::{self, CHART_BELOW, Chart, LinePart, Role, below, parts, text, wrapped},
+    view::{self, CHART_BELOW, Chart, Measure, Role, below, text, wrapped},
     words,
 };
 
-/// Limits of the height of a chart: less shows nothing, more shows no additional detail.
-const CHART_ROWS: std::ops::RangeInclusive<u16> = 2..=8;
-/// Rows above and below the chart: the title, the share of successes, and the durations.
-const OTHER_ROWS: u16 = 5;
+/// Limits of the height of a single chart: less shows nothing, more leaves no room for the group.
+const ONE_CHART: std::ops::RangeInclusive<u16> = 2..=8;
+/// Limits of the height of each of two charts.
+const TWO_CHARTS: std::ops::RangeInclusive<u16> = 5..=14;
+/// Rows beside the charts: the title, the share of successes, and the durations.
+const TEXT_ROWS: u16 = 3;
+/// Rows below the charts: a blank one and those about the group.
+const GROUP_ROWS: u16 = 4;
 
-/// Returns at most `cells` values, each the largest of some successive steps.
-fn peaks(values: &[i64], cells: u16) -> Vec<i64> {
-    let each = values.len().div_ceil(usize::from(cells.max(1))).max(1);
-    values.chunks(each).map(|some| some.iter().copied().max().unwrap_or(0)).collect()
+/// Returns the heights of the charts of results and of durations. Without room for both, the durations have one row.
+fn heights(area: u16) -> (u16, Option<u16>) {
+    let both = area.saturating_sub(TEXT_ROWS + GROUP_ROWS + 2 * CHART_BELOW) / 2;
+    if both >= *TWO_CHARTS.start() {
+        let both = both.min(*TWO_CHARTS.end());
+        return (both, Some(both));
+    }
+    let one = area.saturating_sub(TEXT_ROWS + 1 + CHART_BELOW);
+    (one.min(*ONE_CHART.end()), None)
 }
 
 /// Returns the share of the deliveries whose last attempt succeeded.
@@ -70,22 +79,25 @@ pub(super) fn draw(
     };
     let (role, share) = successes(results);
     text(buf, row(1), &share, role);
-    let rows = area.height.saturating_sub(OTHER_ROWS + CHART_BELOW).min(*CHART_ROWS.end());
+    let (rows, duration_rows) = heights(area.height);
     let mut y = 2;
-    if rows >= *CHART_ROWS.start() {
-        let (counts, failed) = (results.attempted.clone(), results.failed.clone());
-        let chart = Chart { counts, failed, step_secs: results.step_secs, role: Role::Accent };
-        chart.draw(buf, row(y), rows);
+    let (measure, values, failed) = (Measure::Rate, results.attempted.clone(), results.failed.clone());
+    let attempts = Chart { measure, values, failed, step_secs: results.step_secs, role: Role::Accent };
+    if rows >= *ONE_CHART.start() {
+        attempts.draw(buf, row(y), rows);
         y += rows + CHART_BELOW;
     }
-    if let Some(durations) = durations(results) {
-        text(buf, row(y), &durations, Role::Text);
-        let cells = area.width.saturating_sub(8);
-        let values = peaks(&results.p95_millis, cells);
-        parts(buf, row(y + 1), &[LinePart::plain("p95 ms  "), LinePart::Sparkline { values, cells }]);
-        y += 2;
+    let Some(durations) = durations(results) else { return y };
+    text(buf, row(y), &durations, Role::Text);
+    let (measure, values) = (Measure::Millis, results.p95_millis.clone());
+    let slowest = Chart { measure, values, failed: Vec::new(), ..attempts };
+    if let Some(rows) = duration_rows {
+        slowest.draw(buf, row(y + 1), rows);
+        y + 1 + rows + CHART_BELOW
+    } else {
+        slowest.draw_row("  p95 ms", buf, row(y + 1));
+        y + 2
     }
-    y
 }
 
 /// Returns the lines about a group that the list does not show.
@@ -123,9 +135,9 @@ mod tests {
     }
 
     #[test]
-    fn a_sparkline_of_durations_keeps_the_peaks() {
-        assert_eq!(peaks(&[1, 9, 2, 3, 4], 3), [9, 3, 4]);
-        assert_eq!(peaks(&[1, 2], 8), [1, 2]);
-        assert_eq!(peaks(&[], 0), [0; 0]);
+    fn charts_have_the_rows_that_the_texts_leave() {
+        assert_eq!((heights(0), heights(8)), ((0, None), (2, None)));
+        assert_eq!(heights(20), (8, None));
+        assert_eq!((heights(21), heights(36), heights(56)), ((5, Some(5)), (12, Some(12)), (14, Some(14))));
     }
 }
