@@ -7,11 +7,18 @@ use ratatui::{
 
 use super::{Field, FieldValue, Form};
 use crate::ui::{
-    view::{Role, boxed, text, width, wrapped},
+    view::{NARROW, Role, boxed, text, width, wrapped},
     world::World,
 };
 
 const LABEL: u16 = 17;
+/// Where notes about a field begin in narrow forms, in cells.
+const NARROW_NOTE: u16 = 4;
+
+/// Returns where notes about a field begin: below the field, or further left where it is narrow.
+fn note_column(inner: u16) -> u16 {
+    if inner < NARROW { NARROW_NOTE } else { LABEL }
+}
 
 /// One row of a form.
 enum FormRow<'a> {
@@ -23,7 +30,9 @@ enum FormRow<'a> {
 
 impl Form {
     pub(crate) fn draw(&self, world: &World, body: Rect, buf: &mut Buffer) -> Option<Position> {
-        let rows = self.rows(body.width.min(100).saturating_sub(4 + LABEL));
+        let inside = body.width.min(100).saturating_sub(4);
+        let notes = note_column(inside);
+        let rows = self.rows(inside.saturating_sub(notes));
         let high = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(2);
         let inner = boxed(buf, body, 100, high, &self.title);
         // The discard question and the waiting text replace the buttons.
@@ -43,7 +52,7 @@ impl Form {
                 FormRow::Field(at, field) => cursor = self.field_row(*at, field, line, buf).or(cursor),
                 FormRow::Note(role, note) => {
                     let at =
-                        Rect { x: line.x + LABEL.min(line.width), width: line.width.saturating_sub(LABEL), ..line };
+                        Rect { x: line.x + notes.min(line.width), width: line.width.saturating_sub(notes), ..line };
                     text(buf, at, note, *role);
                 }
                 FormRow::Blank => {}

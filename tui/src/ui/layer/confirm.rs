@@ -276,8 +276,17 @@ impl Confirm {
         let mut lines: Vec<String> = self.lines.iter().flat_map(|line| wrapped(line, room)).collect();
         // Keep the word to type, its field and the buttons visible; cut the text above them.
         let copied = u16::from(self.copy.is_some());
-        let extra: u16 = if self.typed.is_some() { 6 + copied } else { 4 };
-        lines.truncate(usize::from(body.height.saturating_sub(extra)));
+        let mut extra: u16 = if self.typed.is_some() { 6 + copied } else { 4 };
+        // Without room for the whole text, it gets the blank row above the buttons.
+        let blank = u16::from(lines.len() <= usize::from(body.height.saturating_sub(extra)));
+        extra = extra.saturating_sub(1 - blank);
+        let rows = usize::from(body.height.saturating_sub(extra));
+        if lines.len() > rows {
+            lines.truncate(rows);
+            if let Some(last) = lines.last_mut() {
+                last.push_str(" …");
+            }
+        }
         let extra = extra - u16::from(self.typed.is_some()) - copied;
         if let Some(copy) = &self.copy {
             let sign = if copy.chosen { "[x]" } else { "[ ]" };
@@ -304,7 +313,7 @@ impl Confirm {
             cursor = (!elsewhere).then_some(Position { x: inner.x + 1 + at, y });
             y += 1;
         }
-        y += 1;
+        y += blank;
         self.buttons(world, row(y), buf);
         cursor
     }

@@ -149,11 +149,13 @@ impl Menu {
             let at = |x: u16| Rect { x: line.x + x.min(line.width), width: line.width.saturating_sub(x), ..line };
             text(buf, at(2), &name(item), if here { role } else { Role::Key });
             let title = at(keys + 4);
-            // Show the reason in full and cut the title.
-            let why =
-                item.off.as_ref().map_or(0, |off| fit_left(buf, title, off, if here { role } else { Role::Warn }));
-            let room = title.width.saturating_sub(if why > 0 { why + 2 } else { 0 });
-            text(buf, Rect { width: room, ..title }, &item.title, role);
+            // The title comes first: without it, the reason says nothing.
+            let used = text(buf, title, &item.title, role) + 2;
+            if let Some(off) = &item.off {
+                let rest =
+                    Rect { x: title.x + used.min(title.width), width: title.width.saturating_sub(used), ..title };
+                fit_left(buf, rest, off, if here { role } else { Role::Warn });
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use ratatui::{
     layout::{Constraint, Position, Rect},
     style::{Modifier, Style},
     text::{Line, Span},
-    widgets::{Cell, Row as TableRow, Table, Widget as _},
+    widgets::{Cell, Clear, Row as TableRow, Table, Widget as _},
 };
 
 use super::{
@@ -294,15 +294,13 @@ fn placeholder(list: &dyn ListView, options: TableOptions, world: &World, area: 
     let filtered = list.loaded_count() > 0;
     match list.load() {
         Load::Failed(problem) if !filtered => {
-            shown.push((
-                Role::Error,
-                match problem.kind {
-                    ProblemKind::Forbidden => {
-                        format!("403 - you may not see {}; other screens stay usable.", options.what)
-                    }
-                    _ => format!("Could not show {}.", options.what),
-                },
-            ));
+            let what = match problem.kind {
+                ProblemKind::Forbidden => {
+                    format!("403 - you may not see {}; other screens stay usable.", options.what)
+                }
+                _ => format!("Could not show {}.", options.what),
+            };
+            shown.extend(wrapped(&what, area.width).into_iter().map(|line| (Role::Error, line)));
             shown.push(plain(""));
             shown.extend(wrapped(&problem.text, area.width.saturating_sub(4)).iter().map(|line| plain(line)));
             shown.push(plain(""));
@@ -316,7 +314,8 @@ fn placeholder(list: &dyn ListView, options: TableOptions, world: &World, area: 
                 let slow = if waited.as_secs() >= 10 { "slow, " } else { "" };
                 let time =
                     if waited.as_secs() >= 1 { format!("  {}.{} s", tenths / 10, tenths % 10) } else { String::new() };
-                shown.push(plain(&format!("loading {} …{time}   {slow}Esc stops", options.what)));
+                let text = format!("loading {} …{time}   {slow}Esc stops", options.what);
+                shown.extend(wrapped(&text, area.width).iter().map(|line| plain(line)));
             }
         }
         Load::Stopped => shown.push(plain("stopped; r refreshes")),
@@ -335,6 +334,8 @@ fn placeholder(list: &dyn ListView, options: TableOptions, world: &World, area: 
     let top = area.y + area.height.saturating_sub(u16::try_from(shown.len()).unwrap_or(u16::MAX)) / 3;
     let body = Rect { y: top, height: area.bottom().saturating_sub(top), ..area };
     let longest = shown.iter().map(|(_, line)| width(line)).max().unwrap_or(0);
+    // A low window has lines of the skeleton here.
+    Clear.render(Rect { height: body.height.min(u16::try_from(shown.len()).unwrap_or(u16::MAX)), ..body }, buf);
     match shown.as_slice() {
         [(role, line)] if longest < area.width && body.height > 0 => centered(buf, body, line, *role),
         _ => {

@@ -28,7 +28,7 @@ fn a_hook_is_created_from_the_form_with_a_generated_secret() {
 }
 
 /// Returns the second hook of the list as the daemon returns it, with its version.
-fn loaded(change: impl Fn(&mut farrier_common::api::Hook), version: &str) -> Answer {
+pub(super) fn loaded(change: impl Fn(&mut farrier_common::api::Hook), version: &str) -> Answer {
     let mut hook = api_hooks()[1].clone();
     change(&mut hook);
     let tag = Some(farrier_common::client::EntityTag::new(version.parse().unwrap()));

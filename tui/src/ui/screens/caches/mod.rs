@@ -10,7 +10,7 @@ use std::time::Duration;
 use farrier_common::api::CacheUsage;
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Related, Screen, ScreenId, Selection, panes};
+use super::{Related, Screen, ScreenId, Selection, ThirdPane, panes};
 use crate::{
     output::human_bytes,
     ui::{
@@ -49,6 +49,9 @@ impl Default for Caches {
     }
 }
 
+/// Heading of the usage.
+const USAGE: &str = "Usage";
+
 /// Returns the fields of an entry.
 fn facts(entry: &CacheSummary, clock: &Clock) -> Vec<(Role, String)> {
     let fact = |name: &str, value: String| (Role::Text, format!("{name:<10} {value}"));
@@ -66,13 +69,16 @@ fn facts(entry: &CacheSummary, clock: &Clock) -> Vec<(Role, String)> {
 
 impl Caches {
     /// Returns one line for each repository with its entries.
-    fn usage_lines(&self) -> Vec<(Role, String)> {
-        let mut lines = vec![(Role::Title, "Usage".to_owned())];
-        lines.extend(self.usage.iter().map(|one| {
+    fn usage_lines(&self) -> impl Iterator<Item = (Role, String)> {
+        self.usage.iter().map(|one| {
             let size = human_bytes(one.active_caches_size_in_bytes);
             (Role::Text, format!("{size:>9}  {:>6}  {}", words::count(one.active_caches_count), one.full_name))
-        }));
-        lines
+        })
+    }
+
+    /// Returns the heading of the usage and its lines.
+    fn titled_usage(&self) -> impl Iterator<Item = (Role, String)> {
+        std::iter::once((Role::Title, USAGE.to_owned())).chain(self.usage_lines())
     }
 
     /// Loads the list again, also when an earlier request for it still runs.
@@ -83,15 +89,18 @@ impl Caches {
         }
     }
 
-    /// Returns the lines of the pane: the current entry, and the usage.
+    /// Returns the lines of the pane: the current entry, and the usage unless the third pane shows it.
     fn pane(&self, world: &World, width: u16) -> Vec<(Role, String)> {
         let lines = self.rows.list.current().map(|entry| facts(entry, &world.clock)).unwrap_or_default();
         let wrap = |(role, line): (Role, String)| {
             wrapped(&line, width).into_iter().map(move |line| (role, line)).collect::<Vec<_>>()
         };
-        let gap = (Role::Text, String::new());
-        let usage = self.usage_lines().into_iter().flat_map(wrap);
-        lines.into_iter().flat_map(wrap).chain([gap]).chain(usage).collect()
+        let mut lines: Vec<_> = lines.into_iter().flat_map(wrap).collect();
+        if !world.three_panes() {
+            lines.push((Role::Text, String::new()));
+            lines.extend(self.titled_usage().flat_map(wrap));
+        }
+        lines
     }
 }
 
@@ -150,6 +159,11 @@ impl Screen for Caches {
         self.take(request, result, env);
     }
 
+    fn third_pane(&self, _: &World, room: u16) -> Option<ThirdPane> {
+        self.rows.list.current()?;
+        Some(ThirdPane::text(USAGE, self.usage_lines().collect(), room))
+    }
+
     fn subject(&self) -> Option<String> {
         self.rows.list.subject(|entry| entry.key().to_owned(), "cache entries")
     }
@@ -194,7 +208,7 @@ impl Screen for Caches {
             let top = Rect { height: area.height - PANE, ..area };
             list::draw(&self.rows, options, world, top, buf);
             rule(buf, Rect { y: top.bottom(), height: 1, ..area }, "");
-            view::lines(buf, below(area, top.height + 1), self.usage_lines());
+            view::lines(buf, below(area, top.height + 1), self.titled_usage());
         } else {
             list::draw(&self.rows, options, world, area, buf);
         }

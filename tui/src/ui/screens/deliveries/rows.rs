@@ -18,13 +18,14 @@ pub(crate) fn event(delivery: &DeliverySummary) -> String {
     }
 }
 
-/// Returns the status of the response, or a mark for no response.
+/// Returns the status of the response, or a mark for no response. It is not red beside a result that is.
 pub(crate) fn code(delivery: &DeliverySummary) -> CellText {
+    let failed = if delivery.state() == "failed" { Role::Text } else { Role::Error };
     match delivery.status_code {
         0 if delivery.delivered().is_none() => CellText::of(Role::Muted, "-"),
-        0 => CellText::of(Role::Error, "FAIL"),
+        0 => CellText::of(failed, "FAIL"),
         code @ 200..300 => CellText::plain(code.to_string()),
-        code => CellText::of(Role::Error, code.to_string()),
+        code => CellText::of(failed, code.to_string()),
     }
 }
 

@@ -266,7 +266,7 @@ fn migration(import: &MigrationProgress, task: Option<&BackgroundTask>, world: &
     rule(buf, Rect { height: 1, ..area }, "Migration");
     let began = world.clock.since(words::seconds(&import.started_at));
     let mut lines = match task {
-        Some(task) => task_lines::phases(task),
+        Some(task) => task_lines::phases(task, area.width),
         None => vec![
             vec![LinePart::plain(format!("{}  {}", import.state, import.phase))],
             vec![LinePart::plain(format!("{}, started {began} ago", human_bytes(import.bytes_received)))],

@@ -17,6 +17,8 @@ use crate::{
 const BAR: u16 = 10;
 /// Width of the names of phases and of task kinds, in cells.
 const PHASE: usize = 20;
+/// Width of the names of phases where there is less room, in cells.
+const PHASE_SHORT: usize = 17;
 const KIND: usize = 10;
 
 /// Converts a task to a progress line.
@@ -77,13 +79,30 @@ fn counted(number: i64, unit: &str) -> String {
     format!("{} {unit}", words::count(number)).trim_end().to_owned()
 }
 
-/// Returns the phases of a task and the progress of the current one.
-pub(crate) fn phases(task: &BackgroundTask) -> Vec<Vec<LinePart>> {
+/// Joins facts in lines of at most `room` cells. A line breaks only between two facts.
+fn in_lines(facts: &[String], room: u16) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for fact in facts {
+        match lines.last_mut() {
+            Some(line) if width(line) + 3 + width(fact) <= room => {
+                line.push_str("   ");
+                line.push_str(fact);
+            }
+            _ => lines.push(format!("  {fact}")),
+        }
+    }
+    lines
+}
+
+/// Returns the phases of a task and the progress of the current one, in lines of `room` cells.
+pub(crate) fn phases(task: &BackgroundTask, room: u16) -> Vec<Vec<LinePart>> {
     let mut lines = Vec::new();
     for phase in &task.phases {
         let many = if phase.total > 0 { counted(phase.total, &phase.unit) } else { String::new() };
         let took = progress::took(phase.took_millis);
         let line = format!("  {:<PHASE$}  done  {took:>9}  {many}", phase.name);
+        let short = || format!("  {:<PHASE_SHORT$}  {took:>8}  {many}", phase.name);
+        let line = if width(line.trim_end()) > room { short() } else { line };
         lines.push(vec![LinePart::Text(Role::Muted, line.trim_end().to_owned())]);
     }
     let mut current = vec![LinePart::plain(format!("> {:<PHASE$}  ", task.phase))];
@@ -105,9 +124,7 @@ pub(crate) fn phases(task: &BackgroundTask) -> Vec<Vec<LinePart>> {
     }
     facts.extend(progress::rate(task).map(|rate| format!("{}/s", human_bytes(rate))));
     facts.extend(progress::seconds_left(task).map(progress::eta));
-    if !facts.is_empty() {
-        lines.push(vec![LinePart::plain(format!("  {}", facts.join("   ")))]);
-    }
+    lines.extend(in_lines(&facts, room).into_iter().map(|line| vec![LinePart::plain(line)]));
     lines
 }
 
@@ -131,9 +148,15 @@ mod tests {
             }],
             ..BackgroundTask::default()
         };
-        let lines: Vec<String> = phases(&task).iter().map(|line| text_of(line, 80)).collect();
+        let lines: Vec<String> = phases(&task, 80).iter().map(|line| text_of(line, 80)).collect();
         assert!(lines[0].ends_with("1.5 s  412 objects"), "{lines:?}");
         assert_eq!(lines[2], "  87 of 89 deltas", "{lines:?}");
+
+        let running = BackgroundTask { bytes: 4 << 20, ..task };
+        let narrow: Vec<String> = phases(&running, 45).iter().map(|line| text_of(line, 80)).collect();
+        assert!(narrow[0].ends_with("     1.5 s  412 objects") && !narrow[0].contains("done"), "{narrow:?}");
+        let facts = phases(&running, 30).iter().skip(2).map(|line| text_of(line, 80)).collect::<Vec<_>>();
+        assert_eq!(facts, ["  87 of 89 deltas", "  4.0 MiB received"]);
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub(super) fn lines(task: &BackgroundTask, clock: &Clock, width: u16) -> Vec<Vec
     }
     lines.extend(wrapped(&task.error, width).into_iter().map(|line| text(Role::Error, line)));
     if task.is_running() {
-        lines.extend(task_lines::phases(task));
+        lines.extend(task_lines::phases(task, width));
     } else {
         let phase = |name: &str, took| text(Role::Muted, format!("  {name}  {}", progress::took(took)));
         lines.extend(task.phases.iter().map(|one| phase(&one.name, one.took_millis)));

@@ -9,6 +9,7 @@ mod layers;
 mod logs;
 mod management;
 mod organizations;
+mod results;
 mod screens;
 mod states;
 mod wide;
@@ -23,6 +24,7 @@ use self::{
     logs::{AUDIT, LOGS},
     management::MANAGEMENT,
     organizations::ORGANIZATIONS,
+    results::RESULTS,
     screens::{ARTIFACTS, CACHES, DASHBOARD, DELETED, DELIVERIES, HOOKS, USERS},
     states::STATES,
     wide::{PROBLEMS, WIDE},
@@ -64,7 +66,7 @@ const fn on(name: &'static str, play: fn(&mut TestScreen)) -> Scene {
 pub(super) fn all() -> impl Iterator<Item = &'static Scene> {
     let repositories = [REPOSITORIES, MANAGEMENT, DELETED, ORGANIZATIONS];
     let others = [HOOKS, DELIVERIES, DASHBOARD, ARTIFACTS, CACHES, AUDIT, LOGS, USERS, KEYS, FORMS, LAYERS, STATES];
-    let more = [RUNS, TASKS, PROBLEMS, CONTEXTS, WIDE];
+    let more = [RUNS, TASKS, PROBLEMS, CONTEXTS, WIDE, RESULTS];
     repositories.into_iter().chain(others).chain(more).flatten()
 }
 

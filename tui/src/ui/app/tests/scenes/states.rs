@@ -10,6 +10,7 @@ use super::{
 use crate::ui::{
     app::RequestOwner,
     net::{Page, ProblemKind},
+    runs::RunsBatch,
 };
 
 pub(super) const STATES: &[Scene] = &[
@@ -40,7 +41,10 @@ pub(super) const STATES: &[Scene] = &[
     }),
     on("no-artifacts", |screen| {
         screen.keys("o");
-        screen.answer(|request| matches!(request, Request::Runs(_)), Ok(Answer::Runs(Box::default())));
+        screen.answer(
+            |request| matches!(request, Request::Runs(_)),
+            Ok(Answer::Runs(Box::new(RunsBatch { last: true, ..RunsBatch::default() }))),
+        );
     }),
     on("nothing-matches", |screen| screen.keys("/zzz\n")),
     on("no-problems", |screen| screen.keys("!")),

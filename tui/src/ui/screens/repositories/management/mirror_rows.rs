@@ -124,7 +124,7 @@ static COLUMNS: [Column<MirrorRow>; 6] = [
         width: 12,
         right: false,
         rank: 4,
-        cell: |mirror, _| CellText::of(Role::Error, &*mirror.error),
+        cell: |mirror, _| CellText::plain(&*mirror.error),
         order: None,
     },
 ];
