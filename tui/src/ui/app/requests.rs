@@ -120,6 +120,15 @@ impl App {
         self.effects.push(Effect::Cancel(ticket));
     }
 
+    /// Fills in the owner in forms that were opened before the daemon named the caller.
+    fn name_owners(&mut self, login: &str) {
+        for open in &mut self.layers {
+            if let Layer::Form(form) = &mut open.layer {
+                form.name_owner(login);
+            }
+        }
+    }
+
     /// Handles a response, or one page of it.
     pub(super) fn answer(&mut self, ticket: Ticket, result: &Result<Answer, Problem>) {
         let more = matches!(result, Ok(answer) if is_partial(answer));
@@ -131,8 +140,10 @@ impl App {
             self.notify(Tone::Plain, "The daemon responds again".to_owned());
         }
         self.update_link(&request, result);
-        if let Ok(Answer::Status(now)) = result {
-            self.world.status = Some(now.0.clone());
+        if let Ok(Answer::Status(now)) = result
+            && self.world.status.replace(now.0.clone()).is_none()
+        {
+            self.name_owners(&now.0.identity);
         }
         let is_of_form = self.answer_form(ticket, result);
         self.freeze_rows();

@@ -112,6 +112,15 @@ impl Form {
         self.fields.iter().find(|field| field.name == name)
     }
 
+    /// Fills in the owner of a new repository if there is none yet.
+    pub(crate) fn name_owner(&mut self, login: &str) {
+        let field = self.kind.owner_field().and_then(|name| self.field_mut(name));
+        if let Some(field) = field.filter(|field| field.text().is_empty()) {
+            field.fill(login);
+            field.error = None;
+        }
+    }
+
     /// Returns the content of the focused text field.
     pub(crate) fn typed(&self) -> Option<&str> {
         let is_open = self.ticket.is_none() && !self.discarding;

@@ -191,7 +191,7 @@ impl FormKind {
     }
 
     /// Returns the field for the owner of the new repository.
-    fn owner_field(&self) -> Option<&'static str> {
+    pub(crate) fn owner_field(&self) -> Option<&'static str> {
         match self {
             Self::CreateRepository | Self::RestoreRepository(..) => Some("owner"),
             Self::Migrate => Some("repo_owner"),

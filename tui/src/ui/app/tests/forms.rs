@@ -241,6 +241,16 @@ fn the_owner_is_chosen_from_the_organizations_of_the_caller() {
 }
 
 #[test]
+fn a_form_that_is_opened_before_the_daemon_names_the_caller_gets_the_owner() {
+    for (keys, owner) in [("n", "admin"), ("M", "admin"), ("ninfra", "infra"), ("M\tinfra", "infra")] {
+        let mut screen = test_terminal(80, 24).start();
+        screen.keys(keys);
+        screen.answer(|request| *request == Request::Status, Ok(status()));
+        assert!(screen.text().contains(&format!("[{owner} ")), "{keys}: {}", screen.text());
+    }
+}
+
+#[test]
 fn forms_leave_the_visibility_of_new_repositories_to_the_daemon() {
     for open in ["n", "M"] {
         let mut screen = TestScreen::loaded(80, 24);
