@@ -1,4 +1,5 @@
-//! git over SSH: processor time of a clone beside HTTP, and `ls-remote` beside OpenSSH with git-shell.
+//! git over SSH: processor time and time of a clone beside HTTP, processor time of a sign-in, and `ls-remote` beside
+//! OpenSSH with git-shell.
 
 use std::{
     net::TcpListener,
@@ -21,7 +22,7 @@ use crate::{
     child::{Child, installed, output_of},
     client::{Over, head},
     farrier::Farrier,
-    figures::{millis, ratio, spread},
+    figures::{median, millis, ratio, spread},
     plan::Plan,
     table::{Budget, Table},
 };
@@ -30,6 +31,12 @@ use crate::{
 const CLONES: u32 = 5;
 /// Most processor time of a clone over SSH, as a multiple of that over HTTP.
 const CLONE_MAX: f64 = 1.8;
+/// Least clones per second over SSH, as a part of those over HTTP.
+const CLONE_RATE_MIN: f64 = 0.9;
+/// Sign-ins without a command per round.
+const GREETINGS: u32 = 20;
+/// Most processor time of a sign-in, milliseconds.
+const GREETING_MAX: f64 = 10.0;
 /// Most time of `ls-remote`, as a part of that with OpenSSH.
 const LIST_MAX: f64 = 1.0;
 
@@ -46,10 +53,11 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     client.git(&["-C", path(&bare)?, "push", "--quiet", &over_ssh, &format!("{BRANCH}:{BRANCH}")]).await?;
     settle().await;
     cloning(plan, table, (&farrier, &client), (&over_ssh, &over_http), &dir).await?;
+    greeting(plan, table, (&farrier, &client), &over_ssh).await?;
     listing(plan, table, &client, &over_ssh, &bare).await
 }
 
-/// Measures the processor time of the daemon and its git processes.
+/// Measures the processor time of the daemon and its git processes, and the clones per second of the real git.
 async fn cloning(
     plan: &Plan,
     table: &mut Table,
@@ -58,20 +66,52 @@ async fn cloning(
     dir: &Path,
 ) -> Result<()> {
     let (mut ssh, mut http) = (Vec::new(), Vec::new());
+    let (mut ssh_rates, mut http_rates) = (Vec::new(), Vec::new());
     for round in 0..plan.rounds {
-        for (name, address, seconds) in [("ssh", over_ssh, &mut ssh), ("http", over_http, &mut http)] {
+        for (name, address, processor, rates) in
+            [("ssh", over_ssh, &mut ssh, &mut ssh_rates), ("http", over_http, &mut http, &mut http_rates)]
+        {
             let begun = farrier.watch().processor_with_ended()?;
+            let mut elapsed = Duration::ZERO;
             for number in 0..CLONES {
                 let to = dir.join(format!("{name}-{round}-{number}.git"));
+                let clone_begun = Instant::now();
                 client.git(&["clone", "--quiet", "--bare", address, path(&to)?]).await?;
+                elapsed += clone_begun.elapsed();
                 std::fs::remove_dir_all(&to)?;
             }
             let spent = farrier.watch().processor_with_ended()?.saturating_sub(begun);
-            seconds.push(millis(spent) / f64::from(CLONES));
+            processor.push(millis(spent) / f64::from(CLONES));
+            rates.push(f64::from(CLONES) / elapsed.as_secs_f64());
         }
     }
     let what = "processor time of a clone over SSH; beside HTTP";
     table.beside(what, spread(&ssh, "ms"), spread(&http, "ms"), ratio(&ssh, &http), Budget::AtMost(CLONE_MAX));
+    let what = "clones over SSH with the real git, one at a time; beside HTTP";
+    let (own, other) = (spread(&ssh_rates, "/s"), spread(&http_rates, "/s"));
+    table.beside(what, own, other, ratio(&ssh_rates, &http_rates), Budget::AtLeast(CLONE_RATE_MIN));
+    Ok(())
+}
+
+/// Measures the processor time of the daemon for a sign-in without a command.
+async fn greeting(
+    plan: &Plan,
+    table: &mut Table,
+    (farrier, client): (&Farrier, &Client),
+    over_ssh: &str,
+) -> Result<()> {
+    let host = over_ssh.strip_suffix("/admin/big.git").ok_or("another address")?;
+    let mut greetings = Vec::new();
+    for _ in 0..plan.rounds {
+        let begun = farrier.watch().processor_with_ended()?;
+        for _ in 0..GREETINGS {
+            client.greet(host).await?;
+        }
+        let spent = farrier.watch().processor_with_ended()?.saturating_sub(begun);
+        greetings.push(millis(spent) / f64::from(GREETINGS));
+    }
+    let what = "processor time of a sign-in over SSH without a command";
+    table.alone(what, spread(&greetings, "ms"), "≤ 10 ms", median(&greetings) <= GREETING_MAX);
     Ok(())
 }
 
@@ -116,18 +156,33 @@ impl Client {
 
     /// Runs git with this key. Host keys are not checked: the servers are on the loopback interface.
     async fn git(&self, args: &[&str]) -> Result<()> {
-        let ssh = format!(
-            "ssh -F none -i {} -o IdentitiesOnly=yes -o IdentityAgent=none -o BatchMode=yes \
-             -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR",
-            path(&self.key)?
-        );
         let mut command = fixture::command(args);
-        command.env("GIT_SSH_COMMAND", ssh).stdout(Stdio::null());
+        command.env("GIT_SSH_COMMAND", format!("ssh {}", self.options()?)).stdout(Stdio::null());
         let output = command.output().await?;
         if output.status.success() {
             return Ok(());
         }
         Err(format!("git {}: {}", args.join(" "), String::from_utf8_lossy(&output.stderr)).into())
+    }
+
+    /// Signs in without a command.
+    async fn greet(&self, host: &str) -> Result<()> {
+        #[expect(clippy::disallowed_methods, reason = "the client that is measured")]
+        let mut command = tokio::process::Command::new("ssh");
+        command.args(self.options()?.split(' ')).args(["-T", host]).stdin(Stdio::null());
+        let output = command.output().await?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(format!("ssh {host}: {}", String::from_utf8_lossy(&output.stderr)).into())
+    }
+
+    fn options(&self) -> Result<String> {
+        Ok(format!(
+            "-F none -i {} -o IdentitiesOnly=yes -o IdentityAgent=none -o BatchMode=yes \
+             -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR",
+            path(&self.key)?
+        ))
     }
 }
 

@@ -82,9 +82,14 @@ pub struct SmallDisk(std::path::PathBuf);
 
 impl SmallDisk {
     pub fn mount(path: &std::path::Path) -> Option<Self> {
+        Self::mount_with(path, 4)
+    }
+
+    /// Like [`SmallDisk::mount`], with room for `mebibytes`.
+    pub fn mount_with(path: &std::path::Path, mebibytes: usize) -> Option<Self> {
         std::fs::create_dir_all(path).expect("a directory");
         let mut mount = process::command("mount");
-        mount.args(["-t", "tmpfs", "-o", "size=4m", "tmpfs"]).arg(path);
+        mount.args(["-t", "tmpfs", "-o", &format!("size={mebibytes}m"), "tmpfs"]).arg(path);
         let mounted = mount.as_std_mut().output().is_ok_and(|output| output.status.success());
         mounted.then(|| Self(path.to_owned()))
     }

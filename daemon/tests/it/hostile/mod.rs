@@ -19,6 +19,7 @@ mod ref_lists;
 mod repositories;
 mod revocation;
 mod shares;
+pub(crate) mod traced;
 
 use http::Method;
 

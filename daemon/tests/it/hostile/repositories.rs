@@ -1,16 +1,11 @@
 //! Hostile repositories: their content starts no programs and keeps no request busy.
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::time::Duration;
 
 use http::Method;
-use rustix::process::{Pid, Signal, kill_process};
 
-use super::assert_healthy;
-use crate::support::{GitDir, Import, ServerAddress, TestDaemon, eventually, in_time, process, run, send, try_send};
+use super::{assert_healthy, traced::TracedDaemon};
+use crate::support::{GitDir, Import, TestDaemon, process, run, send};
 
 /// Attributes that name programs, directly and through a macro.
 const ATTRIBUTES: &[u8] = b"[attr]evil export-subst diff=evil filter=evil merge=evil\n* evil export-subst\n";
@@ -36,42 +31,12 @@ async fn reading_a_hostile_repository_starts_no_program_but_git_and_connects_to_
     let requests: Vec<String> = branches.iter().flat_map(|branch| read_routes(&hostile, branch)).collect();
     farrier.stop().await;
 
-    let log = farrier.scratch().join("strace.log");
-    let mut strace = process::command("strace");
-    strace.args(["-f", "-qq", "-s", "300", "-e", "trace=execve,connect", "-o"]).arg(&log);
-    strace.arg(env!("CARGO_BIN_EXE_farrierd")).arg("--data-dir").arg(farrier.data_dir());
-    strace.arg("--socket").arg(farrier.socket()).args(["--listen", "127.0.0.1:0"]);
-    let Ok(mut traced) = strace.stdout(std::process::Stdio::null()).spawn() else {
-        assert!(std::env::var_os("FARRIER_REQUIRE_CLIENTS").is_none(), "strace is not installed");
-        eprintln!("skipped: strace is not installed");
-        return;
-    };
-    let _guard = KillOnPanic(farrier.data_dir());
-    let over = ServerAddress::Unix(farrier.socket());
-    eventually("the traced daemon answers", || async {
-        try_send(&over, Method::GET, "/api/healthz", &[], "").await.is_ok_and(|answer| answer.status == 200)
-    })
-    .await;
+    let Some(traced) = TracedDaemon::start(&farrier, &[]).await else { return };
     for path in &requests {
-        let answer = send(&over, Method::GET, path, &[], "").await;
+        let answer = send(&farrier.unix(), Method::GET, path, &[], "").await;
         assert_eq!(answer.status, 200, "{path}: {answer:?}");
     }
-    signal(&farrier.data_dir(), Signal::TERM);
-    in_time("the daemon ends", traced.wait()).await.expect("a status");
-
-    let log = std::fs::read_to_string(log).expect("text");
-    let git_directory = String::from_utf8(run(Path::new("/"), &["--exec-path"], &[])).expect("text");
-    let is_expected = |program: &str| {
-        program == env!("CARGO_BIN_EXE_farrierd")
-            || program.ends_with("/git")
-            || program.starts_with(git_directory.trim())
-    };
-    let executed = calls(&log, "execve(\"");
-    assert!(executed.iter().any(|program| program.ends_with("/git")), "git was traced: {executed:?}");
-    let foreign: Vec<_> = executed.iter().filter(|program| !is_expected(program)).collect();
-    assert!(foreign.is_empty(), "{foreign:?}");
-    let connected: Vec<_> = log.lines().filter(|line| line.contains("connect(") && line.contains("AF_INET")).collect();
-    assert!(connected.is_empty(), "{connected:?}");
+    traced.end().await.assert_only_git();
 }
 
 /// Creates a branch whose commit claims to have a signature of `kind`.
@@ -114,30 +79,6 @@ fn read_routes(repository: &GitDir, branch: &str) -> Vec<String> {
         "/git/refs".into(),
     ];
     paths.iter().map(|path| repository.at(path)).collect()
-}
-
-/// The first argument of all calls that begin with `call` in the output of strace.
-fn calls(log: &str, call: &str) -> BTreeSet<String> {
-    let arguments = log.split(call).skip(1);
-    arguments.filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
-}
-
-/// Sends a signal to the daemon of `data_dir`.
-fn signal(data_dir: &Path, signal: Signal) {
-    let text = std::fs::read_to_string(data_dir.join("farrierd.pid")).expect("the daemon runs");
-    let pid = text.split_whitespace().next().and_then(|pid| pid.parse().ok()).expect("a number");
-    kill_process(Pid::from_raw(pid).expect("a process"), signal).expect("it runs");
-}
-
-/// Kills the daemon of a data directory if the test panics. Killing strace alone leaves the daemon running.
-struct KillOnPanic(PathBuf);
-
-impl Drop for KillOnPanic {
-    fn drop(&mut self) {
-        if std::thread::panicking() && self.0.join("farrierd.pid").exists() {
-            signal(&self.0, Signal::KILL);
-        }
-    }
 }
 
 #[tokio::test]

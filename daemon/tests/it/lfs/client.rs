@@ -12,6 +12,9 @@ use crate::support::{
     git::{Client, noise},
 };
 
+/// Size of a large file.
+const LARGE_BYTES: usize = 100_000_000;
+
 /// A working copy whose files `*.bin` are LFS files. git-lfs gets a home directory of its own.
 fn work(farrier: &TestDaemon, name: &str) -> Client {
     let home = farrier.scratch().join("home");
@@ -38,7 +41,7 @@ async fn files_are_pushed_cloned_and_pulled() {
     assert_eq!(farrier.admin(Method::POST, "/api/v1/user/repos", body).await.status, 201);
     let remote = farrier.remote("admin/demo", &farrier.token("admin", &["all"]).await);
     let work = work(&farrier, "work");
-    let large = noise(20_000_000);
+    let large = noise(LARGE_BYTES);
     for number in 0..149 {
         std::fs::write(work.dir().join(format!("{number}.bin")), format!("object {number}")).expect("a file");
     }
@@ -125,4 +128,35 @@ async fn a_foreign_lock_stops_a_push_until_it_is_removed() {
     assert_eq!(copy.done(&["lfs", "locks"]), "");
     copy.done(&["lfs", "lock", "a.bin"]);
     copy.done(&["lfs", "unlock", "a.bin"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn neither_the_log_nor_the_data_of_the_daemon_has_a_password_or_the_signature_of_an_address() {
+    if !has_git_lfs().await {
+        return;
+    }
+    let mut farrier = TestDaemon::program("[log]\nfilter = \"debug\"\n").await;
+    farrier.repository("demo").await;
+    let token = farrier.token("admin", &["all"]).await;
+    let remote = farrier.remote("admin/demo", &token);
+    let work = work(&farrier, "work");
+    work.commit("a.bin", "content");
+    work.done(&["remote", "add", "origin", &remote]);
+    work.done(&["push", "-q", "origin", "main"]);
+    work.below("..").done(&["clone", "-q", &remote, "copy"]);
+    assert_eq!(read(&work.below("../copy"), "a.bin"), b"content");
+    let request = json!({ "operation": "download", "objects": [{ "oid": super::oid(b"content"), "size": 7 }] });
+    let path = "/admin/demo.git/info/lfs/objects/batch";
+    let answer = farrier.admin(Method::POST, path, request).await.json();
+    let address = super::path_of(&answer["objects"][0]["actions"]["download"]["href"]);
+    let (_, signature) = address.rsplit_once('=').expect("a signature");
+    assert_eq!(crate::support::send(&farrier.tcp(), Method::GET, &address, &[], "").await.text(), "content");
+    farrier.stop().await;
+    let log = farrier.log();
+    assert!(log.contains("/info/lfs/objects/"), "the requests are logged: {log}");
+    let store = std::fs::read(farrier.data_dir().join("farrier.redb")).expect("the store");
+    for secret in [token.as_str(), signature] {
+        assert!(secret.len() > 20 && !log.contains(secret), "{log}");
+        assert!(!store.windows(secret.len()).any(|window| window == secret.as_bytes()), "only a hash is stored");
+    }
 }

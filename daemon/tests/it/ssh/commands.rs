@@ -3,7 +3,11 @@
 use http::Method;
 use serde_json::json;
 
-use super::{add_key, demo, demo_with};
+use super::{SshClient, add_key, demo, demo_with};
+use crate::{
+    hostile::traced::TracedDaemon,
+    support::{Source, eventually, send},
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_command_the_client_reads_who_it_is() {
@@ -17,10 +21,8 @@ async fn without_a_command_the_client_reads_who_it_is() {
     assert!(format!("{}{}", greeted.out, greeted.err).contains(&format!("{expected}\r\n")), "{greeted:?}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn unknown_commands_end_with_127_and_no_shell_runs() {
-    let (farrier, client) = demo().await;
-    let made = farrier.scratch().join("made");
+/// Sends commands that other servers pass to a shell. They would create the file `made`.
+async fn send_hostile_commands(client: &SshClient, made: &std::path::Path) {
     let touch = format!("touch {}", made.display());
     for line in [
         touch.clone(),
@@ -60,6 +62,30 @@ async fn unknown_commands_end_with_127_and_no_shell_runs() {
     }
     assert!(!made.exists());
     assert_eq!(client.run("admin", &["-T"], &[]).await.status, 0, "the daemon is alive");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unknown_commands_end_with_127_and_no_shell_runs() {
+    let (farrier, client) = demo().await;
+    send_hostile_commands(&client, &farrier.scratch().join("made")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hostile_commands_start_no_program_but_git() {
+    let (mut farrier, mut client) = demo().await;
+    let work = client.work(&farrier, "work", "admin");
+    work.commit("a", "a");
+    work.done(&["push", "-q", &client.url("admin/demo"), "main"]);
+    farrier.stop().await;
+    let Some(traced) = TracedDaemon::start(&farrier, &["--ssh-listen", "127.0.0.1:0"]).await else { return };
+    client.connect_to(&farrier).await;
+    send_hostile_commands(&client, &farrier.scratch().join("made")).await;
+    for line in ["git-lfs-authenticate /admin/demo.git download", "git-lfs-transfer /admin/demo.git upload"] {
+        client.run("admin", &["-T"], &[line]).await;
+    }
+    client.run("admin", &["-T", "-s"], &["sftp"]).await;
+    work.done(&["-c", "protocol.version=0", "fetch", "-q", &client.url("admin/demo"), "main"]);
+    traced.end().await.assert_only_git();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -120,6 +146,32 @@ async fn pushes_without_the_right_and_to_archived_repositories_say_why() {
     admin.commit("a", "a");
     let err = admin.refused(&["push", &client.url("admin/demo"), "main"]);
     assert!(err.contains("farrier: the repository is archived"), "{err}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pushes_to_mirrors_and_transfers_of_running_imports_say_why() {
+    let (farrier, client) = demo_with(|config| config.migration.allowed_hosts = "loopback".into()).await;
+    let work = client.work(&farrier, "work", "admin");
+    work.commit("a", "a");
+    work.done(&["push", "-q", &client.url("admin/demo"), "main"]);
+    let stalled = Source::answering(|_| None).await;
+    for (name, address, mirror) in
+        [("copy", format!("{}/admin/demo", farrier.url), true), ("slow", stalled.url("x"), false)]
+    {
+        let body = json!({ "clone_addr": address, "repo_name": name, "mirror": mirror }).to_string();
+        let headers = [("content-type", "application/json"), ("prefer", "respond-async")];
+        let started = send(&farrier.unix(), Method::POST, "/api/v1/repos/migrate", &headers, body).await;
+        assert_eq!(started.status, 202, "{started:?}");
+    }
+    eventually("the mirror is complete", async || work.run(&["ls-remote", &client.url("admin/copy"), "main"]).ok).await;
+    let err = work.refused(&["push", &client.url("admin/copy"), "main:mine"]);
+    assert!(err.contains("farrier: mirror repository is read-only"), "{err}");
+    assert!(work.done(&["ls-remote", &client.url("admin/copy")]).contains("refs/heads/main"), "it can be fetched");
+    let slow = client.url("admin/slow");
+    for words in [&["ls-remote", slow.as_str()][..], &["push", &slow, "main"]] {
+        let err = work.refused(words);
+        assert!(err.contains("farrier: the repository is being migrated"), "{words:?}: {err}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,14 +3,17 @@
 use std::{process::Stdio, sync::Arc, time::Duration};
 
 use http::Method;
-use russh::keys::{PrivateKeyWithHashAlg, PublicKeyOrCertificate, load_secret_key};
+use russh::{
+    client::Handle,
+    keys::{PrivateKeyWithHashAlg, PublicKeyOrCertificate, load_secret_key},
+};
 use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
 };
 
-use super::{add_deploy_key, add_key, demo, demo_with};
+use super::{SshClient, add_deploy_key, add_key, demo, demo_with};
 use crate::support::{TestDaemon, eventually, git::Client, in_time, process, send};
 
 async fn connect(port: i64) -> TcpStream {
@@ -139,6 +142,31 @@ impl russh::client::Handler for TrustingClient {
     }
 }
 
+/// Connects and signs in with the key of the administrator.
+async fn administrator(client: &SshClient) -> Handle<TrustingClient> {
+    let port = u16::try_from(client.port).expect("a port");
+    let key = Arc::new(load_secret_key(client.home.join("admin"), None).expect("a key"));
+    let mut session =
+        russh::client::connect(Arc::default(), ("127.0.0.1", port), TrustingClient).await.expect("a connection");
+    let signed_in = session.authenticate_publickey("git", PrivateKeyWithHashAlg::new(key, None)).await;
+    assert!(signed_in.expect("an answer").success());
+    session
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_has_at_most_ten_open_channels() {
+    let (_farrier, client) = demo().await;
+    let session = administrator(&client).await;
+    let mut open = Vec::new();
+    for _ in 0..10 {
+        open.push(session.channel_open_session().await.expect("a channel"));
+    }
+    session.channel_open_session().await.expect_err("one too many");
+    open.pop().expect("a channel").close().await.expect("open");
+    eventually("there is room for another channel", async || session.channel_open_session().await.is_ok()).await;
+    assert!(!session.is_closed(), "a refused channel does not end the connection");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_with_a_full_channel_without_a_command_is_closed() {
     let (_farrier, client) = demo_with(|config| {
@@ -148,12 +176,7 @@ async fn a_connection_with_a_full_channel_without_a_command_is_closed() {
         config.ssh.login_timeout = Duration::from_secs(15);
     })
     .await;
-    let port = u16::try_from(client.port).expect("a port");
-    let key = Arc::new(load_secret_key(client.home.join("admin"), None).expect("a key"));
-    let mut session =
-        russh::client::connect(Arc::default(), ("127.0.0.1", port), TrustingClient).await.expect("a connection");
-    let signed_in = session.authenticate_publickey("git", PrivateKeyWithHashAlg::new(key, None)).await;
-    assert!(signed_in.expect("an answer").success());
+    let session = administrator(&client).await;
     let channel = session.channel_open_session().await.expect("a channel");
     // More than the daemon keeps of a channel that nobody reads.
     for _ in 0..200 {

@@ -7,7 +7,7 @@ use http::Method;
 use serde_json::json;
 
 use super::{add_deploy_key, add_key, demo, on, with_demo};
-use crate::support::{TestDaemon, counting_engine::CountingEngine, eventually, send};
+use crate::support::{TestDaemon, counting_engine::CountingEngine, eventually, process, send};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_kind_of_key_signs_in_clones_and_pushes() {
@@ -178,4 +178,18 @@ async fn commands_run_while_the_last_use_of_their_key_cannot_be_recorded() {
     control.hold(Some(b"k\0"));
     assert_eq!(client.run("admin", &["-T"], &[]).await.status, 0);
     control.hold(None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn certificates_are_refused_also_if_the_key_of_an_account_signed_them() {
+    let (_farrier, client) = demo().await;
+    client.key("other", &["-t", "ed25519"]).await;
+    let mut sign = process::command("ssh-keygen");
+    sign.args(["-q", "-s"]).arg(client.home.join("admin")).args(["-I", "admin", "-n", "git,admin"]);
+    sign.arg(client.home.join("other.pub"));
+    assert!(process::output(sign).await.expect("ssh-keygen is installed").status.success());
+    assert!(client.home.join("other-cert.pub").is_file());
+    let ended = client.run("other", &["-T", "-v"], &[]).await;
+    assert_eq!(ended.status, 255, "{ended:?}");
+    assert!(ended.err.contains("ED25519-CERT") && ended.err.contains("Permission denied (publickey)"), "{ended:?}");
 }

@@ -215,6 +215,23 @@ async fn old_names_work_and_the_address_is_shown() {
     let key = client.key("deploy", &["-t", "ed25519"]).await;
     super::add_deploy_key(&farrier, "renamed", &key, true).await;
     scratch.done(&["-c", &client.setting("deploy"), "clone", "-q", &client.url("admin/demo"), "deployed"]);
+
+    let created = farrier.admin(Method::POST, "/api/v1/orgs", json!({ "username": "acme" })).await;
+    assert_eq!(created.status, 201, "{created:?}");
+    let path = "/api/v1/repos/admin/renamed/transfer";
+    let moved = farrier.admin(Method::POST, path, json!({ "new_owner": "acme" })).await;
+    assert_eq!(moved.status, 202, "{moved:?}");
+    let shown = farrier.admin(Method::GET, "/api/v1/repos/acme/renamed", Value::Null).await.json();
+    assert!(shown["ssh_url"].as_str().is_some_and(|url| url.ends_with("/acme/renamed.git")), "{shown}");
+    for (number, old) in ["admin/demo", "admin/renamed"].into_iter().enumerate() {
+        let copy = scratch.below(&format!("moved-{number}"));
+        copy.done(&["-c", &setting, "clone", "-q", &client.url(old), "."]);
+        copy.commit(&format!("after-{number}"), "x");
+        copy.done(&["-c", &setting, "push", "-q"]);
+        let deployed = scratch.below(&format!("moved-deployed-{number}"));
+        deployed.done(&["-c", &client.setting("deploy"), "clone", "-q", &client.url(old), "."]);
+        assert_eq!(deployed.done(&["rev-parse", "HEAD"]), copy.done(&["rev-parse", "HEAD"]), "{old}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

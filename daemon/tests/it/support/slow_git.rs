@@ -8,11 +8,16 @@ use std::{
 
 use super::{Binary, eventually};
 
+/// Bytes of output before [`Pause::Middle`].
+const FIRST_BYTES: usize = 100_000;
+
 /// When a command pauses.
 #[derive(Clone, Copy, Debug)]
 pub enum Pause {
     /// Before git reads any input.
     Begin,
+    /// After the first bytes of its output, while git runs.
+    Middle,
     /// When git has ended, and before the daemon sees its end.
     End,
 }
@@ -44,6 +49,9 @@ impl SlowGit {
              }}\n\
              case \" $* \" in *\" {command} \"*) ;; *) exec {git} \"$@\";; esac\n\
              pause Begin\n\
+             if [ -e {here}/Middle ]; then\n\
+             {git} \"$@\" | {{ head -c {FIRST_BYTES}; pause Middle; exec cat; }}; exit\n\
+             fi\n\
              {git} \"$@\"; status=$?\n\
              pause End\n\
              exit $status\n"
@@ -69,7 +77,7 @@ impl SlowGit {
 
     /// Lets all commands continue.
     pub fn release(&self) {
-        for pause in [Pause::Begin, Pause::End] {
+        for pause in [Pause::Begin, Pause::Middle, Pause::End] {
             let _ = fs::remove_file(self.directory.join(format!("{pause:?}")));
         }
     }

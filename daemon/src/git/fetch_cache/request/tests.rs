@@ -1,3 +1,5 @@
+mod recorded;
+
 use super::{dependence::NAMED_MAX, *};
 
 const A: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";

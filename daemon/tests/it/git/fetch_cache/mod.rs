@@ -3,6 +3,7 @@
 mod answers;
 mod clients;
 mod dependence;
+mod full_disk;
 mod kept;
 mod limits;
 mod rights;
