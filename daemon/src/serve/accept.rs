@@ -37,6 +37,7 @@ use super::{
     fd_reserve::{FdGuard, FdReserve, is_exhausted},
     file_socket::FileSocket,
     head_memory::{CountedBody, CountedResponse, CountedStream, HeadMemory},
+    poll_again::PollAgain,
     write_timeout::WriteTimeout,
 };
 use crate::{file_parts::SendsFiles, shares::MemoryBudget, tasks::Tasks};
@@ -273,7 +274,8 @@ impl<H: Handler> Server<H> {
             };
             // Logged at debug level: errors of single connections, such as incomplete heads and resets, are caused by
             // clients. The access log has the requests.
-            let ended = abort.run_until_cancelled(connection).await;
+            let connection = std::pin::pin!(connection);
+            let ended = abort.run_until_cancelled(PollAgain::new(connection)).await;
             if let Some(Err(error)) = ended {
                 tracing::debug!(%error, "a connection ended with an error");
             }

@@ -10,6 +10,7 @@ mod head_memory;
 mod inherit;
 mod pace;
 mod peer;
+mod poll_again;
 mod probe;
 mod unix;
 mod write_timeout;
