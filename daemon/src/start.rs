@@ -40,7 +40,7 @@ use crate::{
         backups::BackupState,
         caches::CacheState,
         disk_space::DiskSpace,
-        events::SequenceTracker,
+        events::EventSignal,
         health_watch::HealthWatch,
         id_tokens::IdTokenState,
         lfs::LfsCollection,
@@ -58,7 +58,9 @@ use crate::{
     set_aside::SetAside,
     shares::MemoryBudget,
     ssh::{self, HostKeys},
-    store::{Store, StoreError, Tx, identity, keyring::Keyring, refs, repositories::orders, sealing},
+    store::{
+        Store, StoreError, Tx, deliveries, identity, keyring::Keyring, order, refs, repositories::orders, sealing,
+    },
     tasks::{self, Tasks},
     telemetry::records::LogRecords,
     wake::Wake,
@@ -227,6 +229,8 @@ async fn complete_rows(store: &Store, keyring: Keyring, now: Millis) -> Result<(
     orders::add_missing(store).await?;
     // Before anything reads a ref.
     refs::convert(store).await?;
+    deliveries::index_all(store).await?;
+    order::raise(store).await?;
     accounts::ensure_administrator(store, now).await
 }
 
@@ -251,7 +255,6 @@ async fn build(
     let keyring = keys.keyring_or_create(&config).await?;
     complete_rows(&store, keyring, now).await.map_err(failed)?;
     let keys = signing_keys(&store, now).await.map_err(failed)?;
-    let events = SequenceTracker::open(&store).await.map_err(failed)?;
     let audit = AuditLog::open(&store).await.map_err(failed)?;
     let blobs = data_dir::open_blobs(&config, &store).await?;
     let git = open_git(&config)?;
@@ -303,7 +306,7 @@ async fn build(
         sign_in: SignIn::default(),
         keys,
         id_tokens: IdTokenState::default(),
-        events,
+        events: EventSignal::default(),
         audit,
         backups: BackupState::default(),
         pruning: Wake::default(),

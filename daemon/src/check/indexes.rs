@@ -3,6 +3,7 @@
 use super::{Check, CheckError, Class, Finding, RepairState};
 use crate::store::{
     check::{self as store, KeyProblem},
+    deliveries,
     ids::IdKind,
     repositories::orders,
 };
@@ -10,15 +11,20 @@ use crate::store::{
 /// Checks every table of the store. Does not report the entries that the next start adds to the data of an earlier
 /// version.
 pub(super) async fn check(check: &mut Check) -> Result<(), CheckError> {
-    let known_orders = orders::known(&check.store.read().await?).await?;
+    let snapshot = check.store.read().await?;
+    let known_orders = orders::known(&snapshot).await?;
+    let is_indexed = deliveries::is_indexed(&snapshot).await?;
+    drop(snapshot);
     for table in store::TABLES {
         let mut after = None;
         loop {
             let snapshot = check.store.read().await?;
             let mut page = store::page(&snapshot, table, after.as_deref()).await?;
             drop(snapshot);
-            page.found.retain(|found| {
-                found.problem != KeyProblem::Missing || !orders::is_added_later(&found.key, known_orders)
+            page.found.retain(|found| match found.problem {
+                KeyProblem::Missing if orders::is_added_later(&found.key, known_orders) => false,
+                KeyProblem::Missing | KeyProblem::Leftover => is_indexed || !store::needs_index(&found.key),
+                _ => true,
             });
             check.report.keys += page.keys as u64;
             if check.options.repair {

@@ -26,7 +26,7 @@ use crate::{
     git::{Git, GitError},
     service::audit::{self, Action, Entry, Object},
     set_aside::{SetAside, SetAsideEntry},
-    store::{Store, StoreError, check as store_check, ids::IdKind, refs, sealing},
+    store::{Store, StoreError, check as store_check, deliveries, ids::IdKind, refs, sealing},
     tasks,
 };
 
@@ -102,6 +102,7 @@ pub async fn run(config: &Config, options: Options) -> Result<CheckReport, Check
         store = data_dir::open_store(config).await?;
         // As the daemon does: rows of an earlier release cannot be compared.
         refs::convert(&store).await?;
+        deliveries::index_all(&store).await?;
     }
     let blobs = data_dir::blobs_to_check(config, Some(&store)).await?;
     let git = Git::open_read_only(&config.data_dir, &config.git).map_err(CheckError::Repositories)?;

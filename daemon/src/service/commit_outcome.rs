@@ -34,20 +34,20 @@ impl<T> CommitOutcome<T> {
 
 /// The remaining attempts of an operation.
 #[derive(Debug)]
-pub(super) struct Retries {
+struct Retries {
     attempts_left: u32,
     pause: Duration,
 }
 
 impl Retries {
     /// Allows at most `tries` attempts, including the first.
-    pub(super) fn of(tries: u32) -> Self {
+    fn of(tries: u32) -> Self {
         Self { attempts_left: tries.saturating_sub(1), pause: PAUSE_MIN }
     }
 
     /// Waits before the next attempt. Returns `false` if there is none: `error` is permanent, the attempts are used up,
     /// or the daemon is stopping.
-    pub(super) async fn wait(&mut self, context: &Context, error: &Error) -> bool {
+    async fn wait(&mut self, context: &Context, error: &Error) -> bool {
         if !is_temporary(error) || self.attempts_left == 0 {
             return false;
         }

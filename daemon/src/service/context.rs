@@ -15,7 +15,7 @@ use super::{
     backups::BackupState,
     caches::CacheState,
     disk_space::DiskSpace,
-    events::SequenceTracker,
+    events::EventSignal,
     health_watch::HealthWatch,
     id_tokens::IdTokenState,
     lfs::LfsCollection,
@@ -88,8 +88,8 @@ pub struct ContextFields {
     pub keys: SigningKeys,
     /// Creates the keys of ID tokens one at a time.
     pub id_tokens: IdTokenState,
-    /// Assigns the numbers of events and tracks which are not committed yet.
-    pub events: SequenceTracker,
+    /// Wakes the readers of events.
+    pub events: EventSignal,
     /// The state of the audit log.
     pub audit: AuditLog,
     /// The backup that runs, or the last one.

@@ -176,18 +176,14 @@ async fn insert(
 ) -> CommitOutcome<FoundRepository> {
     let into_org = matches!(new.owner, Owner::Org(_));
     let prepared = async {
-        Ok::<_, Error>((
-            EventRecorder::reserve(context, 1).await?,
-            EventRecorder::reserve(context, usize::from(into_org)).await?,
-            DefaultHookCopies::prepare(context).await?,
-            AuditRecorder::reserve(context, 1).await?,
-        ))
+        Ok::<_, Error>((DefaultHookCopies::prepare(context).await?, AuditRecorder::reserve(context, 1).await?))
     };
-    let (of_source, of_fork, copies, audit) = match prepared.await {
+    let (copies, audit) = match prepared.await {
         Ok(prepared) => prepared,
         Err(error) => return CommitOutcome::Known(Err(error)),
     };
-    let (of_source, of_fork, copies, audit, new_ref) = (&of_source, &of_fork, &copies, &audit, &new);
+    let (of_source, of_fork) = (&EventRecorder::new(context), &EventRecorder::new(context));
+    let (copies, audit, new_ref) = (&copies, &audit, &new);
     let (actor, source_id) = (&Actor::of(identity), source.id);
     let inserted = run_until_known(context, create::TRIES, async |tx: Tx| {
         if let Some(row) = rows::get(&tx, new_ref.row.id).await? {

@@ -226,7 +226,7 @@ async fn tips<const N: usize>(
 async fn set_default(context: &Context, browse: &Browse, actor: u64, branch: &str) -> Result<Repository, Error> {
     let (id, owner) = (browse.found.repository.id, &browse.found.owner);
     let actor = &Actor::find(&context.store.read().await?, actor).await?;
-    let recorder = &EventRecorder::reserve(context, 1).await?;
+    let recorder = &EventRecorder::new(context);
     let now = context.now_ms();
     let written = context
         .store

@@ -40,7 +40,7 @@ pub async fn create(
     row.id = context.store.next_id(IdKind::Status).await?;
     row.creator_id = identity.user_id();
     row.created_ms = context.now_ms();
-    let (recorder, actor) = (&EventRecorder::reserve(context, 1).await?, &Actor::of(identity));
+    let (recorder, actor) = (&EventRecorder::new(context), &Actor::of(identity));
     let (commit_ref, row_ref, object, people) = (commit.as_str(), &row, &object, &people);
     context
         .store

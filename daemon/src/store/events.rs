@@ -1,13 +1,29 @@
-//! Event rows in order of their numbers. An event is written in the same transaction as the change that it
+//! Event rows in the order of their ids. An event is written in the same transaction as the change that it
 //! describes.
 
 use farrier_proto::store::{Event, Reference};
 
 use super::{
-    Read, StoreError, Tx,
+    Read, Snapshot, StoreError, Tx,
     engine::{Key, Range, Scan},
     keys,
+    order::{self, Ordered},
 };
+
+/// Maximum number of events that one transaction records.
+#[expect(clippy::cast_possible_truncation, reason = "a small number")]
+pub const PER_TRANSACTION_MAX: usize = Ordered::Event.per_transaction() as usize;
+
+/// Returns the id of the next event of this transaction, at most [`PER_TRANSACTION_MAX`] times.
+pub async fn next_id(tx: &Tx) -> Result<u64, StoreError> {
+    order::next_id(tx, Ordered::Event).await
+}
+
+/// Returns the lowest id that an event may still get. A reader that has all events of the snapshot with lower ids has
+/// missed none.
+pub async fn unsettled(snapshot: &Snapshot) -> Result<u64, StoreError> {
+    order::unsettled(snapshot, Ordered::Event).await
+}
 
 /// Inserts an event.
 pub fn insert(tx: &Tx, row: &Event) {

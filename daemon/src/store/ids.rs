@@ -19,7 +19,7 @@ use super::{
 
 /// Ids reserved at a time.
 const BLOCK: u64 = 64;
-/// Ids of events and audit entries reserved at a time. The block is larger, because all requests wait for a commit
+/// Ids of audit entries reserved at a time. The block is larger, because all requests wait for a commit
 /// when a block is used up.
 const LARGE_BLOCK: u64 = 4_096;
 
@@ -39,8 +39,6 @@ pub enum IdKind {
     Job,
     /// Artifacts.
     Artifact,
-    /// Events.
-    Event,
     /// Webhooks.
     Hook,
     /// Files of artifact blocks. An id is never reused, even if data was lost.
@@ -65,14 +63,13 @@ pub enum IdKind {
 
 impl IdKind {
     /// Every kind.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 16] = [
         Self::Owner,
         Self::Token,
         Self::Repository,
         Self::Run,
         Self::Job,
         Self::Artifact,
-        Self::Event,
         Self::Hook,
         Self::BlockFile,
         Self::Audit,
@@ -93,7 +90,7 @@ impl IdKind {
     /// Returns how many ids are reserved at a time.
     fn block(self) -> u64 {
         match self {
-            Self::Event | Self::Audit => LARGE_BLOCK,
+            Self::Audit => LARGE_BLOCK,
             _ => BLOCK,
         }
     }
@@ -107,7 +104,6 @@ impl IdKind {
             Self::Run => "run",
             Self::Job => "job",
             Self::Artifact => "artifact",
-            Self::Event => "event",
             Self::Hook => "hook",
             Self::BlockFile => "block-file",
             Self::Audit => "audit",

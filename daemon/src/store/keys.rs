@@ -147,6 +147,11 @@ pub fn signing_keys() -> Key {
     Builder::new("m").raw(b"key\0").build()
 }
 
+/// `m/order`: the base of the orders of transactions.
+pub fn order_base() -> Key {
+    Builder::new("m").raw(b"order").build()
+}
+
 /// `m/repository-orders`: the number of orders in which all repositories are listed.
 pub fn repository_orders() -> Key {
     Builder::new("m").raw(b"repository-orders").build()

@@ -25,6 +25,7 @@ pub mod keys;
 pub mod lfs;
 pub mod listings;
 pub mod mirrors;
+pub mod order;
 pub mod orgs;
 pub mod owners;
 pub mod range_counts;
@@ -97,6 +98,14 @@ pub enum StoreError {
     /// The identity files beside the data cannot be written. Ids that they do not cover cannot be used.
     #[error("the identity files in the data directory cannot be written")]
     Marks(#[source] std::io::Error),
+    /// The transaction has given ids to as many rows of this kind as it can.
+    #[error("a transaction cannot record more than {max} {what}")]
+    TooManyRows {
+        /// The kind of the rows, in the plural.
+        what: &'static str,
+        /// The maximum.
+        max: u64,
+    },
     /// The store is the target of a copy that was not completed.
     #[error("the store is an incomplete copy; run farrierd store copy again")]
     Incomplete,

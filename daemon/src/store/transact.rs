@@ -5,19 +5,20 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use bytes::Bytes;
 use prost::Message;
-use tokio::time::Instant;
+use tokio::{sync::OnceCell, time::Instant};
 
 use super::{
     Read, StoreError,
     engine::{CommitError, Engine, EngineError, Key, RETRY_TIME, Range, Scan, Transaction, View, WriteSet},
     keyring::Keyring,
+    order::{self, Ordered},
     range_counts::{CommitNumber, CountBucket, KeyFilter, RangeCounter, RangeCounts},
     sealed,
 };
@@ -58,6 +59,11 @@ impl Snapshot {
         let counter = RangeCounter { view: view.as_ref(), range_counts, ended_before: *ended_before };
         Ok(counter.count(range, filter).await?)
     }
+
+    /// Returns the order below which all transactions have ended, without the base of the store.
+    pub(super) async fn settled(&self) -> Result<u64, StoreError> {
+        Ok(self.view.settled().await?)
+    }
 }
 
 impl Read for Snapshot {
@@ -93,13 +99,32 @@ struct Inner {
     writes: Mutex<WriteSet>,
     /// Whether a read has failed because of a conflict. The result of the closure is meaningless then.
     conflicted: AtomicBool,
+    /// The order with the base of the store.
+    order: OnceCell<u64>,
+    /// Number of ids that were derived from the order, for each kind.
+    places: [AtomicU64; Ordered::COUNT],
     keyring: Option<Arc<Keyring>>,
 }
 
 impl Tx {
     fn new(transaction: Box<dyn Transaction>, keyring: Option<Arc<Keyring>>) -> Self {
         let (writes, conflicted) = (Mutex::default(), AtomicBool::new(false));
-        Self { inner: Arc::new(Inner { transaction, writes, conflicted, keyring }) }
+        let (order, places) = (OnceCell::new(), Default::default());
+        Self { inner: Arc::new(Inner { transaction, writes, conflicted, order, places, keyring }) }
+    }
+
+    /// Returns the order of this transaction with the base of the store.
+    pub(super) async fn order(&self) -> Result<u64, StoreError> {
+        let read = async || {
+            let (order, base) = tokio::join!(self.inner.transaction.order(), order::base(self));
+            Ok::<_, StoreError>(self.inner.read(order)? + base?)
+        };
+        Ok(*self.inner.order.get_or_try_init(read).await?)
+    }
+
+    /// Returns the number of ids of `kind` that were derived from the order.
+    pub(super) fn places(&self, kind: Ordered) -> &AtomicU64 {
+        &self.inner.places[kind as usize]
     }
 
     /// Writes `row` to `key` when the transaction commits. Its secrets are encrypted.

@@ -10,8 +10,8 @@ use super::{StoreError, keyring::OpenError};
 /// Level of the whole layout, stored under `m/format`.
 ///
 /// Level 2: values may be encrypted. Level 3: repositories are also listed by stars and forks. Level 4: the rows of
-/// refs decide, not their files.
-pub const FORMAT_LEVEL: u32 = 4;
+/// refs decide, not their files. Level 5: the ids of events and deliveries are derived from the order of transactions.
+pub const FORMAT_LEVEL: u32 = 5;
 
 /// Format byte of a prost message of `store.proto`.
 const PROST: u8 = 1;

@@ -29,13 +29,14 @@ pub use self::{
 };
 use super::DeliveryContext;
 use crate::{
+    clock::Millis,
     model::secret,
-    store::{Tx, deliveries},
+    store::{StoreError, Tx, deliveries},
 };
 
 /// Maximum number of deliveries that one transaction writes. Each has about eight keys, and other writers wait until
 /// the commit has written the pages of all of them.
-const DELIVERIES_MAX: usize = 32;
+const DELIVERIES_MAX: usize = deliveries::PER_TRANSACTION_MAX;
 /// Maximum number of deliveries that one step writes while clients write as well.
 const DELIVERIES_MAX_BESIDE_OTHERS: usize = 8;
 /// Maximum number of pairs of an event and a hook that one transaction compares.
@@ -63,16 +64,17 @@ impl WrittenDeliveries {
         }
     }
 
-    /// Appends a delivery of `event` to the queue of `hook`. `index`: the index of the hook among those of the event.
-    fn enqueue(&mut self, tx: &Tx, event: &Event, hook: u64, index: usize, owner: u64) {
-        deliveries::enqueue(tx, &delivery(event, hook, index));
+    /// Appends a delivery of `event`, created at `now`, to the queue of `hook`.
+    async fn enqueue(&mut self, tx: &Tx, event: &Event, hook: u64, owner: u64, now: Millis) -> Result<(), StoreError> {
+        let id = deliveries::next_id(tx).await?;
+        deliveries::enqueue(tx, &delivery(id, event, hook, now));
         self.hooks.push(hook);
         *self.by_owner.entry(owner).or_default() += 1;
+        Ok(())
     }
 }
 
-fn delivery(event: &Event, hook: u64, index: usize) -> Delivery {
-    let id = deliveries::number(event.id, index);
+fn delivery(id: u64, event: &Event, hook: u64, now: Millis) -> Delivery {
     Delivery {
         id,
         uuid: deliveries::uuid(id, secret::random_bytes()).to_vec(),
@@ -83,8 +85,8 @@ fn delivery(event: &Event, hook: u64, index: usize) -> Delivery {
         repository_id: event.repository_id,
         trigger: DeliveryTrigger::Event.into(),
         state: DeliveryState::Pending.into(),
-        // Lists of deliveries rely on times that are in the order of the events.
-        created_ms: event.at_ms,
+        // Lists of deliveries rely on times that are in the order of the ids.
+        created_ms: now,
         ..Delivery::default()
     }
 }

@@ -3,7 +3,7 @@
 
 use farrier_proto::store::{Event, FanOut, FanOutCursor, HookScope, Payload, RefPayloads};
 
-use super::{DELIVERIES_MAX, PAIRS_MAX, WrittenDeliveries};
+use super::{PAIRS_MAX, WrittenDeliveries};
 use crate::{
     delivery::{
         DeliveryContext, EventKind, Subject,
@@ -36,19 +36,17 @@ pub struct RecordedEvents<'a> {
 struct HookGroup {
     queue: FanOutQueue,
     owner: u64,
-    /// Index of the first hook among all hooks of the transaction.
-    first_index: usize,
     hooks: Vec<Subscriber>,
 }
 
-/// Writes the deliveries of events, or fan-outs for them. Writes at most `DELIVERIES_MAX` deliveries.
+/// Writes the deliveries of events, or fan-outs for them. A transaction writes at most `DELIVERIES_MAX` deliveries.
 pub async fn record(
     tx: &Tx,
     context: &DeliveryContext,
     recorded: &RecordedEvents<'_>,
 ) -> Result<WrittenDeliveries, StoreError> {
     let groups = if context.config.webhook.enabled { hook_groups(tx, recorded).await? } else { Vec::new() };
-    let is_small = is_small(recorded.events, &groups);
+    let is_small = is_small(recorded.events, &groups, deliveries::room(tx));
     let limit = context.config.webhook.max_waiting_per_owner;
     let (mut direct, mut waiting) = (Vec::new(), Vec::new());
     for group in groups {
@@ -61,8 +59,8 @@ pub async fn record(
     for (event, kind) in recorded.events.iter().zip(recorded.kinds) {
         let mut has_payload = false;
         for group in &direct {
-            for (position, hook) in group.hooks.iter().enumerate().filter(|(_, hook)| hook.receives(event)) {
-                written.enqueue(tx, event, hook.hook.id, group.first_index + position, group.owner);
+            for hook in group.hooks.iter().filter(|hook| hook.receives(event)) {
+                written.enqueue(tx, event, hook.hook.id, group.owner, event.at_ms).await?;
                 has_payload = true;
             }
         }
@@ -87,7 +85,7 @@ async fn hook_groups(tx: &Tx, recorded: &RecordedEvents<'_>) -> Result<Vec<HookG
     ];
     let previous = recorded.previous_owner.map(|owner| (HookScope::Org, owner, owner));
     let kinds = distinct_kinds(recorded.events);
-    let (mut groups, mut first_index) = (Vec::new(), 0);
+    let mut groups = Vec::new();
     for (scope, target, owner) in scopes.into_iter().chain(previous) {
         let ids = hooks::ids_of(tx, scope, target).await?;
         if ids.is_empty() {
@@ -97,9 +95,7 @@ async fn hook_groups(tx: &Tx, recorded: &RecordedEvents<'_>) -> Result<Vec<HookG
         let rows = rows.filter(|hook| hook.active && kinds.iter().any(|event| Subscriber::subscribes(hook, event)));
         let hooks: Vec<Subscriber> = rows.map(Subscriber::new).collect();
         if !hooks.is_empty() {
-            let group = HookGroup { queue: FanOutQueue { scope, target }, owner, first_index, hooks };
-            first_index += group.hooks.len();
-            groups.push(group);
+            groups.push(HookGroup { queue: FanOutQueue { scope, target }, owner, hooks });
         }
     }
     Ok(groups)
@@ -116,15 +112,15 @@ fn distinct_kinds(events: &[Event]) -> Vec<&Event> {
     kinds
 }
 
-/// Returns whether the deliveries are few enough for the transaction of their events.
-fn is_small(events: &[Event], groups: &[HookGroup]) -> bool {
+/// Returns whether there are at most `limit` deliveries, and few enough to write them in the transaction of their events.
+fn is_small(events: &[Event], groups: &[HookGroup], limit: usize) -> bool {
     let hooks: usize = groups.iter().map(|group| group.hooks.len()).sum();
     if events.len().saturating_mul(hooks) > PAIRS_MAX {
         return false;
     }
     let hooks = || groups.iter().flat_map(|group| &group.hooks);
     let deliveries = events.iter().flat_map(|event| hooks().filter(move |hook| hook.receives(event)));
-    deliveries.take(DELIVERIES_MAX + 1).count() <= DELIVERIES_MAX
+    deliveries.take(limit + 1).count() <= limit
 }
 
 impl RecordedEvents<'_> {
@@ -145,8 +141,7 @@ impl RecordedEvents<'_> {
                     continue;
                 }
                 let (payload, ref_payloads) = payloads.get_or_insert_with(|| self.payloads(context, kinds)).clone();
-                let first_index = u32::try_from(group.first_index).unwrap_or(u32::MAX);
-                let row = FanOut { last_event_id: last.id, hook_ids, first_index, payload, ref_payloads };
+                let row = FanOut { last_event_id: last.id, hook_ids, payload, ref_payloads };
                 let cursor = FanOutCursor {
                     owner_id: group.owner,
                     event_id: first.id,

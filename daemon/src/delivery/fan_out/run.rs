@@ -144,11 +144,11 @@ impl FanOutTask {
     async fn step(&mut self, queue: FanOutQueue) -> Result<(), StoreError> {
         let context = &self.context;
         let limit = if self.observer.others_write() { DELIVERIES_MAX_BESIDE_OTHERS } else { DELIVERIES_MAX };
-        let written = Mutex::new(WrittenDeliveries::default());
+        let (written, now) = (Mutex::new(WrittenDeliveries::default()), context.now_ms());
         let result = context
             .store
             .write_in_background(async |tx: Tx| {
-                let step = step::step(&tx, &context.root_url, queue, limit).await?;
+                let step = step::step(&tx, &context.root_url, queue, limit, now).await?;
                 *written.lock().unwrap_or_else(PoisonError::into_inner) = step;
                 Ok::<_, StoreError>(())
             })

@@ -6,6 +6,7 @@ use farrier_proto::store::{Event, FanOut, FanOutCursor, Hook, HookScope, Payload
 
 use super::{PAIRS_MAX, WrittenDeliveries};
 use crate::{
+    clock::Millis,
     delivery::{payload::RefPayloadBuilder, subscriber::Subscriber},
     store::{
         StoreError, Tx, deliveries, events,
@@ -19,13 +20,14 @@ const EVENTS_MAX: usize = 256;
 /// Maximum number of payloads that one step writes. They are larger than the other rows.
 const PAYLOADS_MAX: usize = 32;
 
-/// Makes the next step of the first fan-out of `queue`: writes at most `limit` deliveries, and nothing if there is no
-/// fan-out.
+/// Makes the next step of the first fan-out of `queue`: writes at most `limit` deliveries, created at `now`, and nothing
+/// if there is no fan-out.
 pub(super) async fn step(
     tx: &Tx,
     root_url: &str,
     queue: FanOutQueue,
     limit: usize,
+    now: Millis,
 ) -> Result<WrittenDeliveries, StoreError> {
     let mut written = WrittenDeliveries::default();
     let Some(FirstFanOut { first_event, row, cursor }) = fan_outs::first(tx, queue).await? else { return Ok(written) };
@@ -36,7 +38,6 @@ pub(super) async fn step(
     let hooks_done = usize::try_from(cursor.hooks_done).unwrap_or(usize::MAX);
     let plan = plan(&recorded, &subscribers, hooks_done, limit);
     let payloads = PayloadSource::new(&row, queue, first_event)?;
-    let first_index = usize::try_from(row.first_index).unwrap_or(usize::MAX);
     let mut last_event = 0;
     for (event, position) in &plan.deliveries {
         let event = &recorded[*event];
@@ -45,8 +46,7 @@ pub(super) async fn step(
             deliveries::put_initial_payload(tx, event.id, &payloads.payload(root_url, event));
         }
         last_event = event.id;
-        let index = first_index.saturating_add(*position);
-        written.enqueue(tx, event, row.hook_ids[*position], index, cursor.owner_id);
+        written.enqueue(tx, event, row.hook_ids[*position], cursor.owner_id, now).await?;
     }
     match plan.next(&recorded, &row, &cursor) {
         Some(next) => fan_outs::advance(tx, queue, first_event, &next),

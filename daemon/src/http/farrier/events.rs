@@ -39,6 +39,8 @@ const PAGE_MAX: usize = 1_000;
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Time after which a stream ends. The client connects again and continues.
 const STREAM_MAX: Duration = Duration::from_secs(600);
+/// Time after which a stream looks again for events that another transaction holds up.
+const RETRY: Duration = Duration::from_millis(50);
 /// Maximum number of characters of an unknown kind in an error message.
 const UNKNOWN_MAX_CHARS: usize = 50;
 /// Request header with the number of the last received event. Clients send it when they reconnect.
@@ -189,6 +191,7 @@ impl EventStream {
             tokio::select! {
                 changed = self.changes.changed() => changed.ok()?,
                 () = self.access.wake() => {}
+                () = tokio::time::sleep(RETRY), if page.waits => {}
                 () = tokio::time::sleep_until(heartbeat) => return Some(Bytes::from_static(b": quiet\n\n")),
                 () = tokio::time::sleep_until(self.ends) => {}
                 () = stop.cancelled() => {}

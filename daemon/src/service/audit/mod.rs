@@ -13,12 +13,12 @@ mod offline;
 mod output;
 mod read;
 mod request;
+mod sequence_tracker;
 mod sign_ins;
 
 use farrier_proto::store::AuditActor;
 use tokio::sync::{Mutex, watch};
 
-use self::output::FailingOutputs;
 pub(in crate::service) use self::sign_ins::{log_expired_token, log_locked_out, log_refused};
 pub use self::{
     action::Action,
@@ -29,10 +29,11 @@ pub use self::{
     request::RequestScope,
     sign_ins::{SignIns, accepted, flush_refusals},
 };
-use super::{Context, Error, events::SequenceTracker};
+use self::{output::FailingOutputs, sequence_tracker::SequenceTracker};
+use super::{Context, Error};
 use crate::{
     clock::Millis,
-    store::{Store, StoreError, Tx, audit, ids::IdKind},
+    store::{Store, StoreError, Tx, audit},
 };
 
 /// The target of log lines about audit entries and refused sign-ins.
@@ -55,7 +56,7 @@ impl AuditLog {
     pub async fn open(store: &Store) -> Result<Self, StoreError> {
         let newest = audit::newest(&store.read().await?).await?.unwrap_or_default();
         Ok(Self {
-            tracker: SequenceTracker::new(IdKind::Audit, newest.id),
+            tracker: SequenceTracker::new(newest.id),
             last_ms: Mutex::new(newest.at_ms),
             sign_ins: SignIns::default(),
             failing: FailingOutputs::default(),

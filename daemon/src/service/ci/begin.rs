@@ -98,7 +98,7 @@ async fn begin_run(
     let job = new_job(context, &run, input, now).await?;
     let (run_row, job_row) = (&run, &job);
     let statuses = &JobStatuses::reserve(context, &found.repository, &run.head_sha, 1).await?;
-    let (recorder, actor) = (&EventRecorder::reserve(context, 5).await?, &Actor::of(identity));
+    let (recorder, actor) = (&EventRecorder::new(context), &Actor::of(identity));
     context
         .store
         .write(async |tx: Tx| {
@@ -140,7 +140,7 @@ async fn join_run(
     let job = new_job(context, &known, input, now).await?;
     let job_row = &job;
     let statuses = &JobStatuses::of_run(context, run, 1).await?;
-    let (recorder, actor) = (&EventRecorder::reserve(context, 3).await?, &Actor::of(identity));
+    let (recorder, actor) = (&EventRecorder::new(context), &Actor::of(identity));
     let branch = context
         .store
         .write(async |tx: Tx| {

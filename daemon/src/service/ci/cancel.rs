@@ -36,7 +36,7 @@ pub async fn cancel_run(context: &Context, identity: &Identity, id: u64) -> Resu
     loop {
         let now = context.now_ms();
         let statuses = &JobStatuses::of_run(context, id, JOBS_PER_STEP).await?;
-        let recorder = &EventRecorder::reserve(context, 2 * JOBS_PER_STEP + 1).await?;
+        let recorder = &EventRecorder::new(context);
         let audit = &AuditRecorder::reserve(context, 1).await?;
         let step = async |tx: Tx| {
             let step = cancel_some(&tx, (recorder, statuses), (identity, actor), id, now).await?;
@@ -121,7 +121,7 @@ pub async fn cancel_overdue(context: &Context, limit: usize) -> Result<usize, Er
     let overdue = runs::overdue(&context.store.read().await?, now, limit).await?;
     for id in &overdue {
         let statuses = &JobStatuses::of_job(context, *id).await?;
-        let recorder = &EventRecorder::reserve(context, 3).await?;
+        let recorder = &EventRecorder::new(context);
         context.store.write(async |tx: Tx| cancel_job(&tx, recorder, statuses, *id, now).await).await?;
     }
     Ok(overdue.len())

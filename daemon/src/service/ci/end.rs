@@ -32,7 +32,7 @@ pub async fn end(context: &Context, identity: &Identity, job: i64, conclusion: a
         api::Conclusion::Skipped => Conclusion::Skipped,
     };
     let statuses = &JobStatuses::of_job(context, id).await?;
-    let (recorder, actor) = (&EventRecorder::reserve(context, 3).await?, &Actor::of(identity));
+    let (recorder, actor) = (&EventRecorder::new(context), &Actor::of(identity));
     context
         .store
         .write(async |tx: Tx| {

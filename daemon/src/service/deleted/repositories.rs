@@ -108,7 +108,7 @@ pub async fn restore(
     }
     deleted(&context.store.read().await?, id).await?;
     repositories::cancel_jobs_of(context, id).await?;
-    let (recorder, actor) = (&EventRecorder::reserve(context, 1).await?, &Actor::of(identity));
+    let (recorder, actor) = (&EventRecorder::new(context), &Actor::of(identity));
     let audit = &AuditRecorder::reserve(context, 1).await?;
     context
         .store

@@ -107,7 +107,7 @@ pub async fn recoverable(
         // Each step starts after the last index entry of the previous step, so the loop ends.
         let (rows, next) = deliveries::failures(read, hook, before, BATCH).await?;
         counts.redelivered += rows.iter().filter(|row| is_redelivered(row, selection.since_ms)).count() as u64;
-        let past_since = rows.last().is_some_and(|row| row.created_ms < selection.since_ms);
+        let past_since = rows.last().is_some_and(|row| deliveries::all_before(row, selection.since_ms));
         match next.filter(|_| !past_since) {
             Some(next) => before = next,
             None => return Ok(counts),
@@ -189,7 +189,7 @@ async fn redeliver_some(tx: &Tx, hook: u64, before: u64, since_ms: Millis) -> Re
         deliveries::request_attempt(tx, row, DeliveryTrigger::Manual, false);
         count += 1;
     }
-    let past_since = rows.last().is_some_and(|row| row.created_ms < since_ms);
+    let past_since = rows.last().is_some_and(|row| deliveries::all_before(row, since_ms));
     Ok((count, next.filter(|_| !past_since)))
 }
 

@@ -20,7 +20,7 @@ use crate::{
     },
     shares::Holder,
     show,
-    store::{Read, Tx, deliveries, ids::IdKind, owners, repositories as rows},
+    store::{Read, Tx, deliveries, events as event_rows, owners, repositories as rows},
 };
 
 /// Maximum number of repositories that are searched for a commit.
@@ -90,14 +90,8 @@ async fn insert(
     repository: u64,
     payload: &Payload,
 ) -> Result<Delivery, Error> {
-    // The payload is stored under an event ID, so the test takes an ID from the sequence of events.
-    let event_id = context.store.next_id(IdKind::Event).await?;
-    let id = deliveries::number(event_id, 0);
-    let row = Delivery {
-        id,
-        uuid: deliveries::uuid(id, secret::random_bytes()).to_vec(),
+    let new = Delivery {
         hook_id: found.hook.id,
-        event_id,
         event: event.to_owned(),
         repository_id: repository,
         trigger: DeliveryTrigger::Test.into(),
@@ -107,16 +101,18 @@ async fn insert(
         ..Delivery::default()
     };
     let recorder = &AuditRecorder::reserve(context, 1).await?;
-    context
-        .store
-        .write(async |tx: Tx| {
-            deliveries::put_initial_payload(&tx, event_id, payload);
-            deliveries::insert_urgent(&tx, &row);
-            let entry = Entry::new(audit::Action::HookTest, Object::hook(&tx, &found.hook).await?);
-            recorder.record(&tx, entry.set("event", event).set("delivery_id", id));
-            Ok::<_, Error>(())
-        })
-        .await?;
+    let inserted = context.store.write(async |tx: Tx| {
+        // The payload is stored under the ID of an event. A test has no row of an event.
+        let (id, event_id) = (deliveries::next_id(&tx).await?, event_rows::next_id(&tx).await?);
+        let uuid = deliveries::uuid(id, secret::random_bytes()).to_vec();
+        let row = Delivery { id, uuid, event_id, ..new.clone() };
+        deliveries::put_initial_payload(&tx, event_id, payload);
+        deliveries::insert_urgent(&tx, &row);
+        let entry = Entry::new(audit::Action::HookTest, Object::hook(&tx, &found.hook).await?);
+        recorder.record(&tx, entry.set("event", event).set("delivery_id", id));
+        Ok::<_, Error>(row)
+    });
+    let row = inserted.await?;
     context.outbox.announce_urgent(found.hook.id);
     Ok(row)
 }

@@ -5,7 +5,7 @@
 //! the two never conflict.
 
 mod read;
-mod sequence_tracker;
+mod signal;
 
 use std::sync::{Mutex, PoisonError};
 
@@ -13,10 +13,9 @@ use farrier_proto::store::{Event, Payload, RefChange};
 
 pub use self::{
     read::{EventFilter, Page, newest, next_due_ms, page, sweep},
-    sequence_tracker::SequenceTracker,
+    signal::EventSignal,
 };
 use super::Context;
-pub use crate::delivery::{Actor, EventKind, KINDS, Subject};
 use crate::{
     clock::Millis,
     delivery::{
@@ -25,32 +24,29 @@ use crate::{
     },
     store::{StoreError, Tx, events},
 };
+pub use crate::{
+    delivery::{Actor, EventKind, KINDS, Subject},
+    store::events::PER_TRANSACTION_MAX,
+};
 
-/// Records the events of one transaction under ids that were reserved before it.
+/// Records the events of a transaction.
 ///
-/// Readers of events stop at the first reserved id that is not released, because a lower id may be committed after a
-/// higher one. Dropping the recorder releases the ids, regardless of the outcome of the transaction, and wakes the
-/// dispatcher, the fan-out and the readers.
+/// Drop it after the transaction: this wakes the dispatcher, the fan-out and the readers of events, regardless of the
+/// outcome of the transaction.
 pub struct EventRecorder<'a> {
     context: &'a Context,
-    numbers: Vec<u64>,
     now: Millis,
-    /// What the last run of the transaction wrote.
-    written: Mutex<WrittenDeliveries>,
+    /// What the last run of the transaction wrote. `None`: no run has recorded an event.
+    written: Mutex<Option<WrittenDeliveries>>,
 }
 
 impl<'a> EventRecorder<'a> {
-    /// Reserves ids for at most `most` events.
-    pub async fn reserve(context: &'a Context, most: usize) -> Result<Self, StoreError> {
-        // From here on the ids are released on drop, also if reserving fails after some of them.
-        let mut recorder =
-            Self { context, numbers: Vec::with_capacity(most), now: context.now_ms(), written: <_>::default() };
-        context.events.take(&context.store, most, &mut recorder.numbers).await?;
-        Ok(recorder)
+    /// Creates a recorder. The events get the current time.
+    pub fn new(context: &'a Context) -> Self {
+        Self { context, now: context.now_ms(), written: <_>::default() }
     }
 
-    /// Records `kinds` in `tx`, in their order. Call it once per transaction, with no more events than ids were
-    /// reserved.
+    /// Records `kinds` in `tx`, in their order. Call it once per transaction.
     pub async fn record(&self, tx: &Tx, subject: Subject<'_>, kinds: &[EventKind<'_>]) -> Result<(), StoreError> {
         self.record_for(tx, subject, None, kinds).await
     }
@@ -63,15 +59,16 @@ impl<'a> EventRecorder<'a> {
         previous_owner: Option<u64>,
         kinds: &[EventKind<'_>],
     ) -> Result<(), StoreError> {
-        let numbered = self.numbers.iter().zip(kinds);
-        let recorded: Vec<Event> = numbered.map(|(id, kind)| self.event(*id, subject, kind)).collect();
-        for event in &recorded {
-            events::insert(tx, event);
+        let mut recorded = Vec::with_capacity(kinds.len());
+        for kind in kinds {
+            let event = self.event(events::next_id(tx).await?, subject, kind);
+            events::insert(tx, &event);
+            recorded.push(event);
         }
         let live = self.context.migrations.live(subject.repository);
         let recorded = RecordedEvents { subject, previous_owner, live, events: &recorded, kinds };
         let written = fan_out::record(tx, &self.context.delivery, &recorded).await?;
-        *self.written.lock().unwrap_or_else(PoisonError::into_inner) = written;
+        *self.written.lock().unwrap_or_else(PoisonError::into_inner) = Some(written);
         Ok(())
     }
 
@@ -96,9 +93,9 @@ impl<'a> EventRecorder<'a> {
 
 impl Drop for EventRecorder<'_> {
     fn drop(&mut self) {
-        self.context.events.release(&self.numbers);
-        self.written.get_mut().unwrap_or_else(PoisonError::into_inner).announce(&self.context.delivery);
-        if !self.numbers.is_empty() {
+        if let Some(written) = self.written.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            self.context.events.notify();
+            written.announce(&self.context.delivery);
             read::remember(self.context, self.now);
         }
     }

@@ -45,11 +45,8 @@ pub struct Page {
     pub more: bool,
     /// Whether events after the start of this page have expired.
     pub gap: bool,
-}
-
-/// Returns the id before the first unsettled one. A reader that starts after it gets all later events.
-fn newest_settled(context: &Context) -> u64 {
-    context.events.unsettled().saturating_sub(1)
+    /// Whether there are later events that cannot be read yet, because a transaction may still commit earlier ones.
+    pub waits: bool,
 }
 
 /// Returns at most `limit` events after the event `after`, oldest first.
@@ -64,9 +61,8 @@ pub async fn page(
     limit: usize,
 ) -> Result<Page, Error> {
     access::require_account(identity)?;
-    // Read before the snapshot, so that the snapshot contains all settled events.
-    let end = context.events.unsettled();
     let snapshot = context.store.read().await?;
+    let end = events::unsettled(&snapshot).await?;
     let forgotten = events::forgotten(&snapshot).await?;
     let mut page = Page { next: after.max(forgotten), gap: after < forgotten, ..Page::default() };
     let mut visibility = VisibilityCache { identity, by_repository: HashMap::new() };
@@ -76,6 +72,7 @@ pub async fn page(
         let is_full = rows.len() == BATCH;
         for row in rows {
             if row.id >= end {
+                page.waits = true;
                 return Ok(page);
             }
             if page.events.len() == limit || rows_read == ROWS_READ_MAX {
@@ -99,12 +96,15 @@ pub async fn page(
 /// misses no event.
 pub async fn newest(context: &Context, identity: &Identity, filter: &EventFilter, limit: usize) -> Result<Page, Error> {
     access::require_account(identity)?;
-    // Read before the snapshot, so that the snapshot contains all settled events.
-    let newest_id = newest_settled(context);
     let snapshot = context.store.read().await?;
+    let mut before = events::unsettled(&snapshot).await?;
+    let newest = events::before(&snapshot, before, 1).await?.pop();
+    let next = match newest {
+        Some(event) => event.id,
+        None => events::forgotten(&snapshot).await?,
+    };
     let mut visibility = VisibilityCache { identity, by_repository: HashMap::new() };
-    let mut page = Page { next: newest_id, ..Page::default() };
-    let mut before = newest_id.saturating_add(1);
+    let mut page = Page { next, ..Page::default() };
     let mut rows_read = 0;
     // Each step reads the rows before those of the previous step.
     while rows_read < ROWS_READ_MAX {

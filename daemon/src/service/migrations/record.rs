@@ -9,7 +9,7 @@ use crate::{
     git::{import::NewRef, ref_name::HEADS},
     service::{
         Context, Error,
-        commit_outcome::{CommitOutcome, Retries, run_until_known},
+        commit_outcome::{CommitOutcome, run_until_known},
         events::{Actor, EventKind, EventRecorder, Subject},
         mirrors,
     },
@@ -40,15 +40,7 @@ pub(super) async fn record(
     imported: &ImportedRepository,
     tries: u32,
 ) -> CommitOutcome<Option<Repository>> {
-    let mut retries = Retries::of(tries);
-    let recorder = loop {
-        match EventRecorder::reserve(context, 1).await.map_err(Error::from) {
-            Ok(recorder) => break recorder,
-            Err(error) if retries.wait(context, &error).await => {}
-            Err(error) => return CommitOutcome::Known(Err(error)),
-        }
-    };
-    let (recorder, now) = (&recorder, context.now_ms());
+    let (recorder, now) = (&EventRecorder::new(context), context.now_ms());
     let tips: Vec<(String, Ref)> = imported.refs.iter().map(tip).collect();
     let tips = tips.as_slice();
     let recorded = run_until_known(context, tries, async |tx: Tx| {

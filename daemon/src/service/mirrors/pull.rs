@@ -315,7 +315,7 @@ async fn follow_head(context: &Context, before_sync: &Repository, remote: &Remot
     let Some(owner) = &owners::owner(&snapshot, row.owner_kind(), row.owner_id).await? else { return Ok(()) };
     let actor = &Actor::find(&snapshot, actor(&row)).await?;
     drop(snapshot);
-    let recorder = &EventRecorder::reserve(context, 1).await?;
+    let recorder = &EventRecorder::new(context);
     let written = context.store.write(async |tx: Tx| {
         let Some(before) = repositories::get(&tx, id).await?.filter(is_followed) else { return Ok(()) };
         let row = Repository { default_branch: branch.to_owned(), ..before.clone() };

@@ -6,7 +6,7 @@ use super::{
     MoveError, Moves,
     admit::{Decided, Stop, admit, apply},
     changes::{Change, Size},
-    decide, outcome,
+    outcome,
     write::{Facts, Numbers},
 };
 use crate::{
@@ -29,8 +29,7 @@ pub(super) async fn commit(
     since: u64,
 ) -> Result<(Decided, Option<(u64, bool)>), Stop> {
     let context = facts.context;
-    let events = updates.iter().map(|update| decide::requested(update).events().len()).sum();
-    let numbers = &Numbers::reserve(context, events, entry.iter().len()).await?;
+    let numbers = &Numbers::reserve(context, entry.iter().len()).await?;
     // The decisions of the last run of the transaction. Also needed if its outcome is unknown.
     let decided = &Mutex::new(Decided::default());
     let written = context

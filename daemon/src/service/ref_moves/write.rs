@@ -63,9 +63,9 @@ pub(super) struct Numbers<'a> {
 }
 
 impl<'a> Numbers<'a> {
-    pub(super) async fn reserve(context: &'a Context, events: usize, entries: usize) -> Result<Self, Error> {
+    pub(super) async fn reserve(context: &'a Context, entries: usize) -> Result<Self, Error> {
         Ok(Self {
-            events: EventRecorder::reserve(context, events).await?,
+            events: EventRecorder::new(context),
             audit: AuditRecorder::reserve(context, entries).await?,
             change: u64::from_be_bytes(secret::random_bytes()),
         })

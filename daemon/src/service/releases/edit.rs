@@ -113,7 +113,7 @@ pub async fn edit(
 pub async fn delete(context: &Context, identity: &Identity, browse: &Browse, id: u64) -> Result<(), Error> {
     let found = &browse.found;
     access::require_writable(&found.repository)?;
-    let recorder = &EventRecorder::reserve(context, 1).await?;
+    let recorder = &EventRecorder::new(context);
     let audit = &AuditRecorder::reserve(context, 1).await?;
     let (actor, now) = (&Actor::of(identity), context.now_ms());
     context
@@ -187,7 +187,7 @@ async fn write(
     row: &Release,
 ) -> Result<(), Error> {
     let found = &browse.found;
-    let recorder = &EventRecorder::reserve(context, 1).await?;
+    let recorder = &EventRecorder::new(context);
     let audit = &AuditRecorder::reserve(context, 1).await?;
     let (actor, before) = (&Actor::of(identity), before.as_ref());
     context

@@ -172,7 +172,7 @@ async fn set(
     action: &'static str,
 ) -> Result<(), Error> {
     let id = found.repository.id;
-    let (recorder, actor) = (&EventRecorder::reserve(context, 1).await?, &Actor::of(identity));
+    let (recorder, actor) = (&EventRecorder::new(context), &Actor::of(identity));
     let audit = &AuditRecorder::reserve(context, 1).await?;
     context
         .store

@@ -230,17 +230,14 @@ pub(in crate::service) async fn insert(
     creator: Option<&Actor>,
 ) -> CommitOutcome<FoundRepository> {
     let prepared = async {
-        Ok::<_, Error>((
-            EventRecorder::reserve(context, creator.iter().len()).await?,
-            DefaultHookCopies::prepare(context).await?,
-            AuditRecorder::reserve(context, 1).await?,
-        ))
+        Ok::<_, Error>((DefaultHookCopies::prepare(context).await?, AuditRecorder::reserve(context, 1).await?))
     };
-    let (recorder, copies, audit) = match prepared.await {
+    let (copies, audit) = match prepared.await {
         Ok(prepared) => prepared,
         Err(error) => return CommitOutcome::Known(Err(error)),
     };
-    let (recorder, copies, audit, new_ref) = (&recorder, &copies, &audit, &new);
+    let recorder = &EventRecorder::new(context);
+    let (copies, audit, new_ref) = (&copies, &audit, &new);
     let inserted = run_until_known(context, TRIES, async |tx: Tx| {
         if let Some(row) = repositories::get(&tx, new_ref.row.id).await? {
             // Ids are used once, so an earlier attempt was committed.

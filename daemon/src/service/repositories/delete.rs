@@ -15,7 +15,7 @@ use crate::{
         access::Action,
         audit::{self, AuditRecorder, Entry, Object},
         caches, ci, deleted,
-        events::{Actor, EventKind, EventRecorder, Subject},
+        events::{self, Actor, EventKind, EventRecorder, Subject},
         migrations,
     },
     show,
@@ -53,10 +53,15 @@ pub async fn delete(
 /// A repository that is deleted or moved to another owner meanwhile is left out.
 pub async fn delete_all(context: &Context, identity: &Identity, owner: &Owner) -> Result<usize, Error> {
     let all = super::list::owned(&context.store.read().await?, identity, owner).await?;
-    let mut recorders = Vec::with_capacity(all.len());
-    for _ in &all {
-        recorders.push(EventRecorder::reserve(context, 1).await?);
+    if all.len() > events::PER_TRANSACTION_MAX {
+        let (name, most) = (owner.name(), events::PER_TRANSACTION_MAX);
+        return Err(Error::Conflict {
+            reason: format!(
+                "{name} has more than {most} repositories, which cannot be deleted at once; delete some first"
+            ),
+        });
     }
+    let recorders: Vec<_> = all.iter().map(|_| EventRecorder::new(context)).collect();
     let now = context.now_ms();
     let audit = &AuditRecorder::reserve(context, all.len()).await?;
     let deleted = context.store.write(async |tx: Tx| {
@@ -85,7 +90,7 @@ async fn remove(
     expected: &Expected,
 ) -> Result<(), Error> {
     let (id, now) = (found.repository.id, context.now_ms());
-    let recorder = &EventRecorder::reserve(context, 1).await?;
+    let recorder = &EventRecorder::new(context);
     let audit = &AuditRecorder::reserve(context, 1).await?;
     context
         .store

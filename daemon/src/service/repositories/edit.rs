@@ -42,7 +42,7 @@ pub async fn edit(
     if let Some(branch) = input.default_branch.as_deref().filter(|branch| *branch != found.repository.default_branch) {
         require_branch(context, &found.repository, branch).await?;
     }
-    let recorder = &EventRecorder::reserve(context, actions.len()).await?;
+    let recorder = &EventRecorder::new(context);
     let audit = &AuditRecorder::reserve(context, 1).await?;
     let (actor, actions) = (&Actor::of(identity), &actions);
     let (now, id) = (context.now_ms(), found.repository.id);

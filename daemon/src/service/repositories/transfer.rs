@@ -160,7 +160,7 @@ async fn move_to(
     team_ids: &[u64],
     accepted: Option<&TransferOffer>,
 ) -> Result<FoundRepository, Error> {
-    let (recorder, actor) = (&EventRecorder::reserve(context, 1).await?, &Actor::of(identity));
+    let (recorder, actor) = (&EventRecorder::new(context), &Actor::of(identity));
     let audit = &AuditRecorder::reserve(context, 1).await?;
     let (now, found) = (context.now_ms(), &found);
     let moved = context.store.write(async |tx: Tx| {

@@ -42,7 +42,10 @@ pub(super) fn target(key: &[u8], bytes: &Bytes) -> Result<Vec<Key>, StoreError> 
 /// Returns the index entries of a delivery.
 pub(super) fn delivery(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
     let row: Delivery = value::decode(key, bytes)?;
-    let mut all = vec![entry(keys::hook_delivery(row.hook_id, row.id), &Reference::default())];
+    let mut all = vec![
+        entry(keys::hook_delivery(row.hook_id, row.id), &Reference::default()),
+        entry(keys::event_delivery(row.event_id, row.id), &Reference::default()),
+    ];
     let is_failed = match row.state() {
         DeliveryState::Failed => true,
         DeliveryState::Cancelled => row.error_class != CancelReason::EventNotSupported.as_str(),
@@ -78,9 +81,13 @@ pub(super) fn payload(key: &[u8], bytes: &Bytes) -> Result<Vec<Key>, StoreError>
 
 /// Returns the range of the deliveries of the event whose payload has this key.
 pub(super) fn payload_deliveries(key: &[u8]) -> Option<Range> {
-    let event = keys::first_id(key)?;
-    let low = deliveries::number(event, 0);
-    Some(keys::deliveries_between(low, deliveries::number(event, deliveries::PER_EVENT_MAX - 1)))
+    Some(Range::prefix(keys::event_deliveries(keys::first_id(key)?)))
+}
+
+/// Returns whether the check of `key` needs the deliveries of each event, which the next start lists if an earlier release
+/// wrote the data.
+pub fn needs_index(key: &[u8]) -> bool {
+    keys::has_tag(key, "de") || keys::has_tag(key, "ep")
 }
 
 /// Returns the keys of the last event of a fan-out and of its position. Earlier events may have expired.

@@ -20,7 +20,7 @@ use bytes::Bytes;
 
 use self::tables::{DependentTable, IndexEntry, IndexTable, RowTable, index_of, rows_of};
 pub use self::{
-    hooks::{history, recount},
+    hooks::{history, needs_index, recount},
     sequences::{StaleSequence, raise, stale_sequences},
     show::show,
     tables::{TABLES, Table},

@@ -1,6 +1,6 @@
 //! Detects sequences that would assign ids that are already in use.
 
-use farrier_proto::store::{Delivery, Sequence};
+use farrier_proto::store::Sequence;
 
 use super::super::{
     Read, Store, StoreError, Tx, audit,
@@ -37,7 +37,6 @@ pub async fn stale_sequences(
         (IdKind::Run, last_id(read, "j").await?),
         (IdKind::Job, last_id(read, "ji").await?),
         (IdKind::Artifact, artifacts),
-        (IdKind::Event, last_id(read, "e").await?.max(last_delivered_event(read).await?)),
         (IdKind::Hook, last_id(read, "h").await?),
         (IdKind::BlockFile, 0),
         (IdKind::Audit, audit::newest(read).await?.map_or(0, |row| row.id)),
@@ -75,12 +74,6 @@ async fn last_id(read: &impl Read, tag: &str) -> Result<u64, StoreError> {
     let scan = Scan { range: Range::prefix(keys::tag(tag)), reverse: true, skip: 0, limit: 1 };
     let last = read.scan_bytes(&scan).await?.pop();
     Ok(last.and_then(|(key, _)| keys::trailing_id(&key)).unwrap_or(0))
-}
-
-/// Returns the event of the newest delivery. Test deliveries use event ids without an event row.
-async fn last_delivered_event(read: &impl Read) -> Result<u64, StoreError> {
-    let newest = read.scan::<Delivery>(&Scan::of(Range::prefix(keys::deliveries()), 1)).await?;
-    Ok(newest.first().map_or(0, |(_, row)| row.event_id))
 }
 
 /// Returns the highest id of keys that end with an id and are not sorted by it; 0 if there are none.

@@ -292,6 +292,7 @@ pub static TABLES: &[Table] = &[
     index("ho", |key, _| keys::trailing_id(key).map(keys::hook)),
     index("hz", |key, _| keys::trailing_id(key).map(keys::hook)),
     index("dh", |key, _| keys::trailing_newest(key).map(keys::delivery)),
+    index("de", |key, _| keys::trailing_id(key).map(keys::delivery)),
     index("df", |key, _| keys::trailing_newest(key).map(keys::delivery)),
     index("qf", |key, _| keys::trailing_id(key).map(keys::delivery)),
     index("qu", |key, _| keys::trailing_id(key).map(keys::delivery)),

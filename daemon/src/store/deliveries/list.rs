@@ -18,7 +18,8 @@ const ROWS_READ_MAX: usize = 20_000;
 const BATCH: usize = 100;
 /// Number of rows that a walk reads at a time.
 const WALK_BATCH: usize = 500;
-/// How much the order of creation times may differ from the order of ids. Ids are assigned before the commit.
+/// How much the order of creation times may differ from the order of ids. The time is taken before the transaction, which
+/// may run several times.
 const CREATED_SLACK_MS: i64 = 60_000;
 /// Maximum number of deliveries that are counted for a total.
 const TOTAL_MAX: u64 = 10_000;
@@ -83,8 +84,13 @@ impl DeliveryFilter {
 
     /// Returns whether no delivery older than `row` can pass.
     fn ends_at(&self, row: &Delivery) -> bool {
-        self.since_ms.is_some_and(|since| row.created_ms < since.saturating_sub(CREATED_SLACK_MS))
+        self.since_ms.is_some_and(|since| all_before(row, since))
     }
+}
+
+/// Returns whether `row` and all deliveries with smaller ids were created before `since_ms`.
+pub fn all_before(row: &Delivery, since_ms: i64) -> bool {
+    row.created_ms < since_ms.saturating_sub(CREATED_SLACK_MS)
 }
 
 /// Returns a page and the delivery after which the next page starts; 0 after the last page.

@@ -4,6 +4,7 @@
 //! the queue, or among the retries (`qr`), which move into the queue when they are due. A delivery without such an
 //! entry has ended.
 
+mod by_event;
 mod hosts;
 mod list;
 mod payload;
@@ -17,7 +18,8 @@ use std::collections::BTreeMap;
 use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger, Reference};
 
 pub use self::{
-    list::{DeliveryFilter, DeliverySelection, Walked, failures, page, total, walk},
+    by_event::{index_all, is_indexed},
+    list::{DeliveryFilter, DeliverySelection, Walked, all_before, failures, page, total, walk},
     payload::{EventPayload, has_payload, is_incomplete, payload, put_initial_payload, put_payload},
     prune::{history_bytes, oldest, prune, prune_oldest, surplus},
     record::{NextStep, Outcome, record},
@@ -26,22 +28,25 @@ use super::{
     Read, StoreError, Tx,
     engine::{Key, Range, Scan},
     keys,
+    order::{self, Ordered},
 };
 
 /// Maximum number of attempts that are returned. Only operators can request more than the retry schedule has.
 const ATTEMPTS_MAX: usize = 100;
 /// Retries that are counted at a time.
 const RETRIES_AT_ONCE: usize = 1_000;
-/// Number of low bits in a delivery's id that distinguish the hooks of one event.
-const HOOK_BITS: u32 = 10;
-/// Maximum number of deliveries of one event.
-pub const PER_EVENT_MAX: usize = 1 << HOOK_BITS;
+/// Maximum number of deliveries that one transaction writes.
+#[expect(clippy::cast_possible_truncation, reason = "a small number")]
+pub const PER_TRANSACTION_MAX: usize = Ordered::Delivery.per_transaction() as usize;
 
-/// Returns the id of the delivery of `event` to the hook with index `index` among the event's hooks. Tests and pings
-/// use the number of an event and index 0, so deliveries need no sequence of their own.
-pub fn number(event: u64, index: usize) -> u64 {
-    let index = index.min(PER_EVENT_MAX - 1) as u64;
-    event << HOOK_BITS | index
+/// Returns the id of the next delivery of this transaction, at most [`PER_TRANSACTION_MAX`] times.
+pub async fn next_id(tx: &Tx) -> Result<u64, StoreError> {
+    order::next_id(tx, Ordered::Delivery).await
+}
+
+/// Returns how many more deliveries this transaction can write.
+pub fn room(tx: &Tx) -> usize {
+    usize::try_from(order::room(tx, Ordered::Delivery)).unwrap_or(PER_TRANSACTION_MAX)
 }
 
 /// Returns the UUID (version 4) that receivers see for the delivery `id`. Its last six bytes are the id.
@@ -83,16 +88,20 @@ pub async fn attempts(read: &impl Read, id: u64) -> Result<Vec<Attempt>, StoreEr
 
 /// Inserts a delivery at the end of its hook's queue.
 pub fn enqueue(tx: &Tx, row: &Delivery) {
-    tx.put(keys::delivery(row.id), row);
-    tx.put(keys::hook_delivery(row.hook_id, row.id), &Reference::default());
+    insert(tx, row);
     tx.put(keys::queued(row.hook_id, row.id), &Reference::default());
 }
 
 /// Inserts a delivery that a user requested. It is sent before the queue of its hook.
 pub fn insert_urgent(tx: &Tx, row: &Delivery) {
+    insert(tx, row);
+    tx.put(keys::urgent(row.hook_id, row.id), &Reference::default());
+}
+
+fn insert(tx: &Tx, row: &Delivery) {
     tx.put(keys::delivery(row.id), row);
     tx.put(keys::hook_delivery(row.hook_id, row.id), &Reference::default());
-    tx.put(keys::urgent(row.hook_id, row.id), &Reference::default());
+    tx.put(keys::event_delivery(row.event_id, row.id), &Reference::default());
 }
 
 /// Requests another attempt of `row`: before the queue of its hook if it is `urgent`, otherwise in the queue.

@@ -8,9 +8,6 @@ use crate::store::{
     keys, value,
 };
 
-/// The bits of a delivery's id that distinguish the hooks of one event.
-const HOOK_MASK: u64 = super::PER_EVENT_MAX as u64 - 1;
-
 /// Returns the oldest delivery.
 pub async fn oldest(read: &impl Read) -> Result<Option<Delivery>, StoreError> {
     let scan = Scan { reverse: true, ..Scan::of(Range::prefix(keys::deliveries()), 1) };
@@ -90,12 +87,12 @@ async fn delete(tx: &Tx, ended: &[Delivery]) -> Result<(), StoreError> {
         tx.delete(keys::delivery(row.id));
         tx.delete(keys::hook_delivery(row.hook_id, row.id));
         tx.delete(keys::failed_delivery(row.hook_id, row.id));
+        tx.delete(keys::event_delivery(row.event_id, row.id));
         delete_all(tx, Range::prefix(keys::attempts(row.id))).await?;
     }
     for row in ended {
         // The count includes the deletions above, so it is 0 only if no delivery of the event is left.
-        let low = row.id & !HOOK_MASK;
-        if tx.count(&keys::deliveries_between(low, low | HOOK_MASK), 1).await? == 0 {
+        if tx.count(&Range::prefix(keys::event_deliveries(row.event_id)), 1).await? == 0 {
             delete_all(tx, Range::prefix(keys::payload(row.event_id))).await?;
         }
     }

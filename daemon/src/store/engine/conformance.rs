@@ -5,6 +5,7 @@
 mod histories;
 mod isolation;
 mod model;
+mod orders;
 mod reads;
 mod writes;
 
@@ -130,6 +131,10 @@ conformance! {
         a_changed_read_conflicts_on_an_exact_engine,
         keys_that_a_scan_did_not_reach_may_change,
         blind_writes_do_not_conflict;
+    orders:
+        orders_increase_with_what_a_transaction_can_read,
+        a_transaction_is_settled_when_it_has_ended,
+        a_reader_up_to_the_settled_order_misses_nothing;
     histories:
         every_history_has_a_serial_order;
     model:

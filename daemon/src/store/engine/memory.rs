@@ -4,7 +4,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use async_trait::async_trait;
@@ -13,6 +13,7 @@ use bytes::Bytes;
 use super::{
     CommitError, Engine, EngineError, EngineInfo, Key, Range, Scan, Transaction, View, WriteSet,
     optimistic::{RECENT_KEYS_MAX, Reads, RecentWrites, Version, check_sizes},
+    orders::{Order, Orders},
 };
 
 type Rows = BTreeMap<Key, Bytes>;
@@ -21,6 +22,7 @@ type Rows = BTreeMap<Key, Bytes>;
 #[derive(Default)]
 pub struct MemoryEngine {
     state: Arc<Mutex<State>>,
+    orders: Orders,
     faults: Faults,
 }
 
@@ -130,8 +132,12 @@ impl MemoryEngine {
 
     fn transaction(&self) -> Result<MemoryTransaction, EngineError> {
         self.faults.check()?;
+        let settled = self.orders.settled();
         let state = lock(&self.state);
         Ok(MemoryTransaction {
+            settled,
+            orders: self.orders.clone(),
+            order: OnceLock::new(),
             rows: Arc::clone(&state.rows),
             since: state.version,
             reads: Mutex::default(),
@@ -162,6 +168,10 @@ impl Engine for MemoryEngine {
 }
 
 struct MemoryTransaction {
+    /// All transactions with a smaller order had ended before the view was created.
+    settled: u64,
+    orders: Orders,
+    order: OnceLock<Order>,
     rows: Arc<Rows>,
     since: Version,
     reads: Mutex<Reads>,
@@ -208,17 +218,27 @@ impl View for MemoryTransaction {
         let limit = usize::try_from(cap).unwrap_or(usize::MAX);
         Ok(self.walk(&Scan::of(range.clone(), limit), limit).len() as u64)
     }
+
+    async fn settled(&self) -> Result<u64, EngineError> {
+        self.faults.check()?;
+        Ok(self.settled)
+    }
 }
 
 #[async_trait]
 impl Transaction for MemoryTransaction {
+    async fn order(&self) -> Result<u64, EngineError> {
+        self.faults.check()?;
+        Ok(self.order.get_or_init(|| self.orders.take()).number)
+    }
+
     async fn commit(self: Box<Self>, writes: WriteSet) -> Result<(), CommitError> {
         check_sizes(&writes)?;
         self.faults.check()?;
         if writes.is_empty() {
             return Ok(());
         }
-        let Self { rows, since, reads, state, faults } = *self;
+        let Self { rows, since, reads, state, order: _order, faults, .. } = *self;
         // If a view were still open, the commit would copy the rows.
         drop(rows);
         let mut state = lock(&state);

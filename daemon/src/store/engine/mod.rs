@@ -6,6 +6,7 @@
 
 mod memory;
 mod optimistic;
+mod orders;
 mod postgres;
 mod redb;
 
@@ -180,6 +181,9 @@ pub trait View: Send + Sync {
     async fn scan(&self, scan: &Scan) -> Result<Vec<(Key, Bytes)>, EngineError>;
     /// Counts the keys in `range`, up to `cap`.
     async fn count(&self, range: &Range, cap: u64) -> Result<u64, EngineError>;
+    /// Returns an order below which all transactions have ended. The view contains the writes of those that were
+    /// committed. Later views do not return a smaller one, until the engine is opened again.
+    async fn settled(&self) -> Result<u64, EngineError>;
 }
 
 /// The writes of a transaction: `None` deletes the key.
@@ -188,6 +192,9 @@ pub type WriteSet = std::collections::BTreeMap<Key, Option<Bytes>>;
 /// A view whose reads are part of a serializable transaction. A read can fail with [`EngineError::Conflict`].
 #[async_trait]
 pub trait Transaction: View {
+    /// Returns the order of this transaction, the same in each call. It is larger than the order of every transaction
+    /// whose writes this one can read. Orders are positive, and no two transactions of an open engine have the same.
+    async fn order(&self) -> Result<u64, EngineError>;
     /// Commits `writes` atomically and durably. Fails with [`CommitError::Conflict`] if the result would not be that of
     /// some serial order of the committed transactions. Some engines also refuse every commit whose reads have changed.
     ///

@@ -28,7 +28,7 @@ use self::{
     owner::{Access, StoreOwner},
     pool::Pool,
     session::Query,
-    view::{Isolation, PostgresView},
+    view::{Isolation, PostgresView, number},
 };
 use super::{Engine, EngineError, EngineInfo, Transaction, View};
 use crate::config::StoreUrl;
@@ -97,8 +97,7 @@ impl Engine for PostgresEngine {
             self.pool.close_idle();
             EngineError::Unavailable
         })??;
-        let size_bytes = rows.first().map_or(0, |row| row.get::<_, i64>(0).unsigned_abs());
-        Ok(EngineInfo { name: "postgres", size_bytes })
+        Ok(EngineInfo { name: "postgres", size_bytes: number(&rows) })
     }
 
     async fn lost(&self) -> String {

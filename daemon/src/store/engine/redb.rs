@@ -45,7 +45,7 @@ use self::{
     view::{RedbTransaction, RedbView},
     writer::{QUEUE_MAX_BYTES, Request, StoreWriter},
 };
-use super::{Engine, EngineError, EngineInfo, Transaction, View, optimistic::Version};
+use super::{Engine, EngineError, EngineInfo, Transaction, View, optimistic::Version, orders::Orders};
 use crate::{inherited, tasks};
 
 /// The only table.
@@ -128,6 +128,7 @@ impl RedbEngine {
         let shared = Arc::new(Shared {
             open: RwLock::new(Some(Open::new(database, 0))),
             committed: AtomicU64::new(0),
+            orders: Orders::default(),
             damage: OnceLock::new(),
             requests,
             queue_permits: Arc::new(Semaphore::new(QUEUE_MAX_BYTES)),
@@ -186,6 +187,7 @@ struct Shared {
     /// Number of the last published commit. A transaction reads it *before* it takes its snapshot. If a commit
     /// is published in between, the transaction may conflict without need, but it never misses a conflict.
     committed: AtomicU64,
+    orders: Orders,
     /// The first damage that was detected. The store is unhealthy from then on.
     damage: OnceLock<String>,
     requests: mpsc::Sender<Request>,

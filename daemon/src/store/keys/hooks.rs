@@ -128,9 +128,19 @@ pub fn delivery(id: u64) -> Key {
     Builder::new("d").newest(id).build()
 }
 
-/// Returns the range of the deliveries with numbers from `low` to `high`, newest first.
-pub fn deliveries_between(low: u64, high: u64) -> Range {
-    Range { low: delivery(high), high: Some([delivery(low), vec![0]].concat()) }
+/// `de/<eid>/<did>`: a delivery of an event.
+pub fn event_delivery(event: u64, delivery: u64) -> Key {
+    Builder::new("de").id(event).id(delivery).build()
+}
+
+/// Returns the prefix of `de/<eid>/`.
+pub fn event_deliveries(event: u64) -> Key {
+    Builder::new("de").id(event).build()
+}
+
+/// `m/deliveries-by-event`: exists when all deliveries have an entry in `de`.
+pub fn deliveries_by_event() -> Key {
+    Builder::new("m").raw(b"deliveries-by-event").build()
 }
 
 /// Returns the prefix of `d/`: all deliveries, newest first.

@@ -46,9 +46,11 @@ async fn missing_and_surplus_queue_entries_of_deliveries_are_found_and_repaired(
             let (ended, due, event) = (done.id, waiting.next_attempt_ms, done.event_id);
             assert!(due > 0, "{waiting:?}");
             let waiting = waiting.id;
-            let cases: [(&str, &str, Change); 12] = [
+            let cases: [(&str, &str, Change); 13] = [
                 ("key dh", "is missing", Box::new(move |tx| tx.delete(keys::hook_delivery(1, ended)))),
                 ("key dh", "no row needs", Box::new(move |tx| tx.put(keys::hook_delivery(2, ended), &nothing))),
+                ("key de", "is missing", Box::new(move |tx| tx.delete(keys::event_delivery(event, ended)))),
+                ("key de", "no row needs", Box::new(move |tx| tx.put(keys::event_delivery(1, ended), &nothing))),
                 ("key df", "no row needs", Box::new(move |tx| tx.put(keys::failed_delivery(1, ended), &nothing))),
                 ("key qf", "no row needs", Box::new(move |tx| tx.put(keys::queued(1, ended), &nothing))),
                 ("key qf", "no row needs", Box::new(move |tx| tx.put(keys::queued(1, u64::MAX), &nothing))),
@@ -69,14 +71,6 @@ async fn missing_and_surplus_queue_entries_of_deliveries_are_found_and_repaired(
                     "ids of kind hook",
                     "below 64",
                     Box::new(|tx| tx.put(keys::sequence(IdKind::Hook), &Sequence { next: 1 })),
-                ),
-                (
-                    "ids of kind event",
-                    "in use",
-                    Box::new(|tx| {
-                        tx.delete(keys::event(1));
-                        tx.put(keys::sequence(IdKind::Event), &Sequence { next: 1 });
-                    }),
                 ),
             ];
             for (subject, message, change) in cases {

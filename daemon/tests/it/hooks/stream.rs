@@ -1,10 +1,15 @@
 //! The event stream.
 
+use std::sync::Arc;
+
+use farrier_proto::store::Event;
+use farrierd::store::{Store, StoreError, Tx, engine::MemoryEngine, events};
 use http::Method;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
+    sync::Notify,
 };
 
 use crate::{
@@ -272,39 +277,56 @@ async fn an_idle_stream_sends_keep_alives() {
     assert_eq!(quiet.events(), Vec::<Value>::new());
 }
 
+async fn record(tx: &Tx, number: usize) -> Result<(), StoreError> {
+    for _ in 0..number {
+        let (id, kind) = (events::next_id(tx).await?, "repository".to_owned());
+        events::insert(tx, &Event { id, kind, ..Event::default() });
+    }
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_ends_before_events_with_an_uncommitted_predecessor() {
-    let engine = farrierd::store::engine::MemoryEngine::new();
-    let store = farrierd::store::Store::open(std::sync::Arc::new(engine)).await.expect("a store");
+    let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store");
     let farrier = TestDaemon::over_store(store.clone()).await;
     farrier.repository("demo").await;
     let conflict = farrier.admin(Method::POST, "/api/v1/user/repos", json!({ "name": "demo" })).await;
     assert_eq!(conflict.status, 409, "its event id stays unused");
     let settled = page(&farrier, "").await;
     let first = settled["events"][0].clone();
-    // As if transactions with later event ids were committed while an earlier one is still running.
-    store
-        .write(async |tx: farrierd::store::Tx| {
-            for n in 0..600 {
-                let kind = "repository".to_owned();
-                let id = first["id"].as_u64().expect("a number") + 1_000 + n;
-                farrierd::store::events::insert(&tx, &farrier_proto::store::Event { id, kind, ..Default::default() });
-            }
-            Ok::<_, farrierd::store::StoreError>(())
-        })
-        .await
-        .expect("a write");
+    // A transaction with later events is committed while an earlier one is still running.
+    let (begun, end) = (&Notify::new(), &Notify::new());
+    let earlier = store.write(async |tx: Tx| {
+        record(&tx, 1).await?;
+        begun.notify_one();
+        end.notified().await;
+        Ok::<_, StoreError>(())
+    });
+    let later = async {
+        begun.notified().await;
+        store.write(async |tx: Tx| record(&tx, 600).await).await.expect("a write");
+        read_settled(&farrier, &first).await;
+        end.notify_one();
+    };
+    let (earlier, ()) = tokio::join!(earlier, later);
+    earlier.expect("a write");
+    let all = page(&farrier, "?limit=1000").await;
+    assert_eq!(all["events"].as_array().map(Vec::len), Some(602));
+}
+
+/// Checks that all ways of reading end after the event `first`.
+async fn read_settled(farrier: &TestDaemon, first: &Value) {
     let token = farrier.token("admin", &["all"]).await;
-    let mut live = Follower::begin(&farrier, &token, "?after=0", "").await;
+    let mut live = Follower::begin(farrier, &token, "?after=0", "").await;
     assert!(live.until("admin/demo").await);
     for query in ["", "?after=1", "?last=5"] {
-        let received = in_time("the page ends", page(&farrier, query)).await;
+        let received = in_time("the page ends", page(farrier, query)).await;
         assert!(
             received["events"].as_array().expect("a list").len() <= 1 && received["more"] == false,
             "{query}: {received}"
         );
     }
-    assert_eq!(page(&farrier, "?last=5").await["events"], json!([first]));
+    assert_eq!(page(farrier, "?last=5").await["events"], json!([first]));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -162,6 +162,10 @@ impl View for CountingView {
         self.control.note_reads(Some(range), counted, std::iter::empty());
         Ok(counted)
     }
+
+    async fn settled(&self) -> Result<u64, EngineError> {
+        self.inner.settled().await
+    }
 }
 
 struct CountingTransaction {
@@ -186,10 +190,18 @@ impl View for CountingTransaction {
     async fn count(&self, range: &Range, cap: u64) -> Result<u64, EngineError> {
         self.inner.count(range, cap).await
     }
+
+    async fn settled(&self) -> Result<u64, EngineError> {
+        self.inner.settled().await
+    }
 }
 
 #[async_trait]
 impl Transaction for CountingTransaction {
+    async fn order(&self) -> Result<u64, EngineError> {
+        self.inner.order().await
+    }
+
     async fn commit(self: Box<Self>, writes: WriteSet) -> Result<(), CommitError> {
         let Self { inner, control } = *self;
         let mut held = control.held.subscribe();

@@ -6,13 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use farrier_proto::store::{
-    Attempt, Delivery, DeliveryState, DeliveryTrigger, Header, History, Payload, Reference, Sequence,
-};
+use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger, Header, History, Payload, Reference};
 use farrierd::store::{
     Read as _, Store, StoreError, Tx, deliveries,
     engine::{RedbEngine, RedbOptions},
-    ids::IdKind,
     keys,
 };
 use serde_json::json;
@@ -58,7 +55,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     let idle = farrier.watch().resident()?;
     let all = "/api/farrier/v1/deliveries?limit=50";
     let hooks = "/api/v1/admin/hooks/3/deliveries?limit=50";
-    let middle = deliveries::number(count / PER_EVENT / 2, 0);
+    let middle = number(count / PER_EVENT / 2, 0);
     for (what, target) in [
         ("first page of all deliveries", all.to_owned()),
         ("the same, in the middle", format!("{all}&cursor={middle}")),
@@ -122,7 +119,12 @@ async fn forget(plan: &Plan, table: &mut Table, dir: &Path, limits: &str, idle: 
 /// Returns the newest delivery that has certainly expired.
 fn newest_old(plan: &Plan) -> u64 {
     let events: u64 = if plan.quick { 1_000 } else { 100_000 };
-    deliveries::number(events * 49 / 100, 0)
+    number(events * 49 / 100, 0)
+}
+
+/// Returns the id of a delivery.
+fn number(event: u64, index: u64) -> u64 {
+    event << 10 | index
 }
 
 /// Writes payloads of events and their deliveries in the daemon's format. One delivery in a hundred has failed.
@@ -146,7 +148,6 @@ async fn load(file: &Path, events: u64) -> Result<()> {
                 }
                 let known = tx.get::<History>(&keys::history()).await?.unwrap_or_default().bytes;
                 tx.put(keys::history(), &History { bytes: known + bytes });
-                tx.put(keys::sequence(IdKind::Event), &Sequence { next: last + 1 });
                 Ok::<_, StoreError>(())
             })
             .await?;
@@ -158,7 +159,7 @@ async fn load(file: &Path, events: u64) -> Result<()> {
 
 /// Writes a delivery with one attempt. Returns its size for the retention.
 fn delivery(tx: &Tx, event: u64, index: u64, created_ms: i64) -> u64 {
-    let id = deliveries::number(event, usize::try_from(index).unwrap_or(0));
+    let id = number(event, index);
     let (hook, failed) = (index + 1, (event * PER_EVENT + index).is_multiple_of(100));
     let header = |n: usize| Header { name: format!("x-header-{n}"), value: "a value of some length".into() };
     let attempt = Attempt {
@@ -187,6 +188,7 @@ fn delivery(tx: &Tx, event: u64, index: u64, created_ms: i64) -> u64 {
     };
     tx.put(keys::delivery(id), &row);
     tx.put(keys::hook_delivery(hook, id), &Reference::default());
+    tx.put(keys::event_delivery(event, id), &Reference::default());
     tx.put(keys::attempt(id, 1), &attempt);
     if failed {
         tx.put(keys::failed_delivery(hook, id), &Reference::default());

@@ -46,10 +46,14 @@ pub(super) enum Query {
     End,
     /// Commits a change of the row of the owner, given its id. Returns no row if there is another owner.
     Confirm,
+    /// The ID of the transaction.
+    Order,
+    /// The lowest ID of a transaction that had not ended in the state that this one reads.
+    Settled,
 }
 
 /// The SQL of each [`Query`], in the same order.
-const SQL: [(Query, &str); 12] = [
+const SQL: [(Query, &str); 14] = [
     (Query::Get, "SELECT v FROM farrier_kv WHERE k = $1"),
     (Query::GetMany, "SELECT k, v FROM farrier_kv WHERE k = ANY($1::bytea[])"),
     (Query::Scan, "SELECT k, v FROM farrier_kv WHERE k >= $1 AND k < $2 ORDER BY k LIMIT $3 OFFSET $4"),
@@ -70,6 +74,8 @@ const SQL: [(Query, &str); 12] = [
          WHERE pid = $1 AND (extract(epoch FROM backend_start) * 1000000)::bigint = $2",
     ),
     (Query::Confirm, CONFIRM),
+    (Query::Order, "SELECT pg_current_xact_id()::text::bigint"),
+    (Query::Settled, "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint"),
 ];
 
 /// A process of the server that serves a connection. The numbers of ended processes are used again, so their start

@@ -153,12 +153,27 @@ impl View for PostgresView {
 
     async fn count(&self, range: &Range, cap: u64) -> Result<u64, EngineError> {
         let rows = self.read(Query::Count, &[&range.low.as_slice(), &high(range), &limit(cap)]).await?;
-        Ok(rows.first().map_or(0, |row| row.get::<_, i64>(0).unsigned_abs()))
+        Ok(number(&rows))
     }
+
+    async fn settled(&self) -> Result<u64, EngineError> {
+        Ok(number(&self.read(Query::Settled, &[]).await?))
+    }
+}
+
+/// Returns the number that a query has returned.
+pub(super) fn number(rows: &[Row]) -> u64 {
+    rows.first().map_or(0, |row| row.get::<_, i64>(0).unsigned_abs())
 }
 
 #[async_trait]
 impl Transaction for PostgresView {
+    /// The ID is given after the state that the transaction reads was fixed, and so after those of all transactions in
+    /// this state. IDs have 64 bits and are those of the whole server.
+    async fn order(&self) -> Result<u64, EngineError> {
+        Ok(number(&self.read(Query::Order, &[]).await?))
+    }
+
     async fn commit(mut self: Box<Self>, writes: WriteSet) -> Result<(), CommitError> {
         check_sizes(&writes)?;
         match self.lease.take() {

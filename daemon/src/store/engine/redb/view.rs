@@ -3,7 +3,7 @@
 //! Short reads run on the async worker of the caller. Longer scans and reads of many keys move to a blocking
 //! thread. Only a commit waits for the writer.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ::redb::{AccessGuard, StorageError};
 use async_trait::async_trait;
@@ -18,6 +18,7 @@ use crate::{
     store::engine::{
         CommitError, EngineError, Key, Range, Scan, Transaction, View, WriteSet,
         optimistic::{Reads, Version, check_sizes},
+        orders::Order,
     },
     tasks,
 };
@@ -31,12 +32,15 @@ pub(super) struct RedbView {
     table: Arc<Table>,
     shared: Arc<Shared>,
     generation: u64,
+    /// All transactions with a smaller order had ended before the view was created.
+    settled: u64,
 }
 
 impl RedbView {
     pub(super) fn begin(shared: &Arc<Shared>) -> Result<Self, EngineError> {
+        let settled = shared.orders.settled();
         let (table, generation) = shared.table()?;
-        Ok(Self { table, shared: Arc::clone(shared), generation })
+        Ok(Self { table, shared: Arc::clone(shared), generation, settled })
     }
 
     /// Returns the values of `keys`, in the same order.
@@ -104,6 +108,10 @@ impl View for RedbView {
     async fn count(&self, range: &Range, cap: u64) -> Result<u64, EngineError> {
         Ok(self.run_scan(&counting(range, cap)).await?.visited)
     }
+
+    async fn settled(&self) -> Result<u64, EngineError> {
+        Ok(self.settled)
+    }
 }
 
 /// Returns a scan that visits up to `cap` keys and returns none.
@@ -162,13 +170,14 @@ pub(super) struct RedbTransaction {
     /// The state of the view has this version or a newer one.
     since: Version,
     reads: Mutex<Reads>,
+    order: OnceLock<Order>,
 }
 
 impl RedbTransaction {
     pub(super) fn begin(shared: &Arc<Shared>) -> Result<Self, EngineError> {
         // Read before the view is created. See `Shared::committed`.
         let since = shared.committed();
-        Ok(Self { view: RedbView::begin(shared)?, since, reads: Mutex::default() })
+        Ok(Self { view: RedbView::begin(shared)?, since, reads: Mutex::default(), order: OnceLock::new() })
     }
 
     fn reads(&self) -> MutexGuard<'_, Reads> {
@@ -201,16 +210,24 @@ impl View for RedbTransaction {
     async fn count(&self, range: &Range, cap: u64) -> Result<u64, EngineError> {
         Ok(self.run_scan(&counting(range, cap)).await?.visited)
     }
+
+    async fn settled(&self) -> Result<u64, EngineError> {
+        self.view.settled().await
+    }
 }
 
 #[async_trait]
 impl Transaction for RedbTransaction {
+    async fn order(&self) -> Result<u64, EngineError> {
+        Ok(self.order.get_or_init(|| self.view.shared.orders.take()).number)
+    }
+
     async fn commit(self: Box<Self>, writes: WriteSet) -> Result<(), CommitError> {
         check_sizes(&writes)?;
         if writes.is_empty() {
             return Ok(());
         }
-        let Self { view: RedbView { table, shared, .. }, since, reads } = *self;
+        let Self { view: RedbView { table, shared, .. }, since, reads, order } = *self;
         // An open snapshot would prevent the commit from freeing pages.
         drop(table);
         let reads = reads.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -221,7 +238,8 @@ impl Transaction for RedbTransaction {
             .await
             .map_err(|_| EngineError::Unavailable)?;
         let (reply, result) = oneshot::channel();
-        let commit = CommitRequest { since, reads, writes, bytes, reply, _permits: permits };
+        let order = order.into_inner();
+        let commit = CommitRequest { since, reads, writes, bytes, order, reply, _permits: permits };
         shared.requests.send(Request::Commit(commit)).map_err(|_| EngineError::Unavailable)?;
         // The writer always replies unless it panics. In that case the outcome is unknown.
         result.await.unwrap_or(Err(CommitError::Unknown(EngineError::Unavailable)))

@@ -24,6 +24,7 @@ use super::{
 use crate::store::engine::{
     CommitError, EngineError, Key, WriteSet,
     optimistic::{RECENT_KEYS_MAX, Reads, RecentWrites, Version},
+    orders::Order,
 };
 
 /// Limit of the transactions in the queue, bytes. Further transactions wait before they are queued.
@@ -53,12 +54,15 @@ pub(super) struct CommitRequest {
     pub(super) reads: Reads,
     pub(super) writes: WriteSet,
     pub(super) bytes: usize,
+    pub(super) order: Option<Order>,
     pub(super) reply: oneshot::Sender<Result<(), CommitError>>,
     pub(super) _permits: OwnedSemaphorePermit,
 }
 
 impl CommitRequest {
     fn reply(self, result: Result<(), CommitError>) {
+        // Before the caller can read: its own transaction has ended.
+        drop(self.order);
         // The caller may have been cancelled. This does not change what is durable.
         _ = self.reply.send(result);
     }

@@ -93,10 +93,18 @@ impl View for GatedTransaction {
     async fn count(&self, range: &Range, cap: u64) -> Result<u64, EngineError> {
         self.inner.count(range, cap).await
     }
+
+    async fn settled(&self) -> Result<u64, EngineError> {
+        self.inner.settled().await
+    }
 }
 
 #[async_trait]
 impl Transaction for GatedTransaction {
+    async fn order(&self) -> Result<u64, EngineError> {
+        self.inner.order().await
+    }
+
     async fn commit(self: Box<Self>, writes: WriteSet) -> Result<(), CommitError> {
         self.gates.before.acquire().await.expect("never closed").forget();
         let result = self.inner.commit(writes).await;

@@ -1,7 +1,7 @@
-//! Tracks which ids of events or audit entries are reserved and not yet released.
+//! Tracks which ids of audit entries are reserved and not yet released.
 //!
 //! Ids are reserved before the transactions that use them, and transactions end in any order. A reader that has seen
-//! event 7 must not miss event 6 because it was committed later, so it reads only up to the first open id.
+//! entry 7 must not miss entry 6 because it was committed later, so it reads only up to the first open id.
 
 use std::{
     collections::BTreeSet,
@@ -10,12 +10,11 @@ use std::{
 
 use tokio::sync::watch;
 
-use crate::store::{Store, StoreError, events, ids::IdKind};
+use crate::store::{Store, StoreError, ids::IdKind};
 
 /// Tracks ids from reservation to release.
 #[derive(Debug)]
-pub struct SequenceTracker {
-    kind: IdKind,
+pub(super) struct SequenceTracker {
     /// Held while an id is reserved and noted, so that ids are noted in order.
     reserving: tokio::sync::Mutex<()>,
     state: Mutex<State>,
@@ -30,28 +29,17 @@ struct State {
 }
 
 impl SequenceTracker {
-    /// Creates a tracker that has released all events of `store`.
-    pub async fn open(store: &Store) -> Result<Self, StoreError> {
-        let last = events::last(&store.read().await?).await?;
-        Ok(Self::new(IdKind::Event, last))
-    }
-
-    /// Creates a tracker of `kind` that has released all ids up to `last`.
-    pub fn new(kind: IdKind, last: u64) -> Self {
+    /// Creates a tracker that has released all ids up to `last`.
+    pub(super) fn new(last: u64) -> Self {
         let state = Mutex::new(State { open: BTreeSet::new(), last });
-        Self { kind, reserving: tokio::sync::Mutex::default(), state, settled: watch::Sender::new(()) }
+        Self { reserving: tokio::sync::Mutex::default(), state, settled: watch::Sender::new(()) }
     }
 
     /// Reserves `count` ids and appends them to `into`. On an error, `into` has the ids reserved so far.
-    pub(in crate::service) async fn take(
-        &self,
-        store: &Store,
-        count: usize,
-        into: &mut Vec<u64>,
-    ) -> Result<(), StoreError> {
+    pub(super) async fn take(&self, store: &Store, count: usize, into: &mut Vec<u64>) -> Result<(), StoreError> {
         let _guard = self.reserving.lock().await;
         for _ in 0..count {
-            let id = store.next_id(self.kind).await?;
+            let id = store.next_id(IdKind::Audit).await?;
             into.push(id);
             let mut state = self.state();
             state.open.insert(id);
@@ -61,7 +49,7 @@ impl SequenceTracker {
     }
 
     /// Releases ids: their transaction has ended.
-    pub(in crate::service) fn release(&self, numbers: &[u64]) {
+    pub(super) fn release(&self, numbers: &[u64]) {
         let mut state = self.state();
         for id in numbers {
             state.open.remove(id);
@@ -72,13 +60,13 @@ impl SequenceTracker {
 
     /// Returns the first id that may still be committed: all lower ids are committed or never will be. Call it before
     /// taking a snapshot of the store.
-    pub fn unsettled(&self) -> u64 {
+    pub(super) fn unsettled(&self) -> u64 {
         let state = self.state();
         state.open.first().copied().unwrap_or(state.last + 1)
     }
 
     /// Returns a receiver that is notified each time ids are released.
-    pub fn listen(&self) -> watch::Receiver<()> {
+    pub(super) fn listen(&self) -> watch::Receiver<()> {
         self.settled.subscribe()
     }
 
@@ -97,7 +85,7 @@ mod tests {
     #[tokio::test]
     async fn ids_are_settled_only_up_to_the_first_open_id() {
         let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store");
-        let tracker = SequenceTracker::open(&store).await.expect("a tracker");
+        let tracker = SequenceTracker::new(0);
         assert_eq!(tracker.unsettled(), 1);
         let (mut first, mut second) = (Vec::new(), Vec::new());
         tracker.take(&store, 2, &mut first).await.expect("numbers");
