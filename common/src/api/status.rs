@@ -328,6 +328,9 @@ pub struct StoreStatus {
     pub engine: String,
     /// Size on disk, bytes.
     pub size_bytes: i64,
+    /// The transaction of the server for which the event stream waits; empty: none. Only administrators see it.
+    #[serde(default)]
+    pub events_wait_for: String,
 }
 
 /// The disk of the data directory.

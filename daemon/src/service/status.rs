@@ -26,6 +26,7 @@ use crate::{
     shares::Usage,
     show,
     store::{
+        engine::EngineInfo,
         repositories,
         totals::{self, Total},
     },
@@ -75,7 +76,13 @@ pub async fn health(context: &Context) -> Health {
 }
 
 async fn store(context: &Context) -> PartHealth {
-    if context.store.health().await.is_ok() { PartHealth::Pass } else { PartHealth::Fail("the store does not respond") }
+    match context.store.health().await {
+        Ok(info) if info.oldest_write.is_some() => {
+            PartHealth::Warn("the event stream waits for a transaction of the PostgreSQL server that does not end")
+        }
+        Ok(_) => PartHealth::Pass,
+        Err(_) => PartHealth::Fail("the store does not respond"),
+    }
 }
 
 async fn disk(context: &Context) -> PartHealth {
@@ -160,7 +167,7 @@ pub async fn status(context: &Context, identity: &Identity) -> Result<Status, Er
             .map(|(kind, address)| ListenerStatus { kind: (*kind).into(), address: address.clone() })
             .collect(),
         resident_bytes: resident_bytes().unwrap_or_default(),
-        store: StoreStatus { engine: store.name.into(), size_bytes: signed(store.size_bytes) },
+        store: store_status(&store, identity),
         disk: DiskStatus { free_bytes: signed(free_bytes), total_bytes: signed(total_bytes) },
         connections: context.serving.connections.load(Ordering::Relaxed),
         limits: limits(context),
@@ -172,6 +179,17 @@ pub async fn status(context: &Context, identity: &Identity) -> Result<Status, Er
         storage: storage_use::shown(context, identity),
         quotas: if storage_use::may_read(identity) { quotas(context).await? } else { Vec::new() },
     })
+}
+
+fn store_status(info: &EngineInfo, identity: &Identity) -> StoreStatus {
+    let oldest = info.oldest_write.as_ref().filter(|_| identity.is_admin());
+    StoreStatus {
+        engine: info.name.into(),
+        size_bytes: signed(info.size_bytes),
+        events_wait_for: oldest
+            .map(|oldest| format!("{}, open for {} s", oldest.by, oldest.open_for.as_secs()))
+            .unwrap_or_default(),
+    }
 }
 
 /// Returns the quotas that are full or nearly full. Reads the repositories only of these.

@@ -10,6 +10,7 @@ use crate::support::{
     git::Client,
     postgres::{PASSWORD, PostgresServer},
     process::{command, output},
+    send,
 };
 
 /// Allows deliveries to receivers on this machine.
@@ -105,6 +106,36 @@ async fn acknowledged_changes_survive_kills_of_the_daemon_and_of_the_server() {
     assert!(!world.farrier.log().contains(PASSWORD));
     let checked = world.farrier.command_with(&config, &["check-data"]).await;
     assert!(checked.status.success(), "{}", text(&checked));
+}
+
+/// As far as the daemon knows, every older transaction could still record an event.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_foreign_transaction_holds_up_the_event_stream_and_not_deliveries() {
+    let Some(server) = PostgresServer::start() else { return };
+    let world = World::start(&config(&server, &server.database().await, "postgres")).await;
+    let events = async |query: String| {
+        let path = format!("/api/farrier/v1/events?{query}");
+        send(&world.farrier.unix(), Method::GET, &path, &[("accept", "application/json")], "").await.json()
+    };
+    let status = async || world.farrier.admin(Method::GET, "/api/farrier/v1/status", Value::Null).await.json();
+    let last = events("last=1".to_owned()).await["next"].clone();
+    let other = server.admin(&server.database().await).await;
+    other.batch_execute("BEGIN; SELECT pg_current_xact_id()").await.expect("begun");
+    world.push("second");
+    world.receiver.wait(2).await;
+    assert_eq!(events(format!("after={last}")).await["events"], json!([]));
+    eventually("the status names the transaction", || async {
+        status().await["store"]["events_wait_for"].as_str().is_some_and(|text| text.starts_with("process "))
+    })
+    .await;
+    assert_eq!(status().await["status"], "warn");
+    other.batch_execute("ROLLBACK").await.expect("ended");
+    eventually("the event can be read", || async {
+        let read = events(format!("after={last}")).await;
+        read["events"].as_array().is_some_and(|events| events.len() == 1 && events[0]["kind"] == "push")
+    })
+    .await;
+    eventually("the warning ends", || async { status().await["status"] == "pass" }).await;
 }
 
 /// A request that waits for a second connection while it holds one could wait for requests that do the same.

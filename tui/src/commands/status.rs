@@ -55,8 +55,12 @@ fn page(status: &Status) -> String {
         ("connections", status.connections.to_string()),
         ("memory", human_bytes(status.resident_bytes)),
         ("store", format!("{}, {}", status.store.engine, human_bytes(status.store.size_bytes))),
-        ("disk", format!("{} free of {}", human_bytes(status.disk.free_bytes), human_bytes(status.disk.total_bytes))),
     ]);
+    if !status.store.events_wait_for.is_empty() {
+        lines.push(("events wait", status.store.events_wait_for.clone()));
+    }
+    let (free, total) = (human_bytes(status.disk.free_bytes), human_bytes(status.disk.total_bytes));
+    lines.push(("disk", format!("{free} free of {total}")));
     let host_keys = status.ssh_host_keys.iter();
     lines.extend(host_keys.map(|key| ("ssh host key", format!("{} {}", key.r#type, key.fingerprint))));
     let busy = status.limits.iter().filter(|limit| limit.running > 0 || limit.waiting > 0 || limit.refused > 0);

@@ -211,6 +211,18 @@ pub struct EngineInfo {
     pub name: &'static str,
     /// Size on disk, bytes; 0 for an engine without a file.
     pub size_bytes: u64,
+    /// The transaction that has kept views from being settled for more than five seconds. On a server it can be of another
+    /// program.
+    pub oldest_write: Option<OldestWrite>,
+}
+
+/// A transaction that has written or will write and has not ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OldestWrite {
+    /// The process, user and database, as far as the server names them.
+    pub by: String,
+    /// For how long the transaction is known to be open.
+    pub open_for: Duration,
 }
 
 /// An ordered key-value store with serializable transactions.

@@ -5,6 +5,7 @@
 
 mod connect;
 mod failure;
+mod oldest_write;
 mod owner;
 mod pool;
 mod session;
@@ -25,6 +26,7 @@ use async_trait::async_trait;
 pub(crate) use self::connect::roots as certificate_authorities;
 use self::{
     connect::Connector,
+    oldest_write::OldestWrites,
     owner::{Access, StoreOwner},
     pool::Pool,
     session::Query,
@@ -54,6 +56,7 @@ pub struct PostgresOptions {
 /// An engine with one PostgreSQL database.
 pub struct PostgresEngine {
     pool: Arc<Pool>,
+    oldest_writes: OldestWrites,
 }
 
 impl PostgresEngine {
@@ -72,7 +75,8 @@ impl PostgresEngine {
         let max_connections = options.max_connections;
         let connector = Connector::new(options)?;
         let owner = StoreOwner::acquire(&connector, access, START_WAIT).await?;
-        Ok(Self { pool: Pool::new(connector, owner, max_connections) })
+        let pool = Pool::new(connector, owner, max_connections);
+        Ok(Self { pool, oldest_writes: OldestWrites::default() })
     }
 }
 
@@ -92,12 +96,15 @@ impl Engine for PostgresEngine {
 
     async fn health(&self) -> Result<EngineInfo, EngineError> {
         let view = PostgresView::new(&self.pool, Isolation::Snapshot);
-        let read = tokio::time::timeout(HEALTH_TIMEOUT, view.read(Query::Size, &[])).await;
-        let rows = read.map_err(|_| {
+        let read = async {
+            let size_bytes = number(&view.read(Query::Size, &[]).await?);
+            let oldest_write = self.oldest_writes.find(&view).await?;
+            Ok(EngineInfo { name: "postgres", size_bytes, oldest_write })
+        };
+        tokio::time::timeout(HEALTH_TIMEOUT, read).await.unwrap_or_else(|_| {
             self.pool.close_idle();
-            EngineError::Unavailable
-        })??;
-        Ok(EngineInfo { name: "postgres", size_bytes: number(&rows) })
+            Err(EngineError::Unavailable)
+        })
     }
 
     async fn lost(&self) -> String {

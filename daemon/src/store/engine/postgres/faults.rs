@@ -71,6 +71,30 @@ async fn a_daemon_that_has_lost_its_lock_to_another_writes_nothing() {
     assert_eq!(count(&second).await.expect("a read"), 0);
 }
 
+/// A transaction of another program in another database holds up the readers of events, and nothing else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_foreign_transaction_that_writes_is_named() {
+    let Some(server) = PostgresServer::shared() else { return };
+    let engine = open(server, &server.database().await).await.expect("an empty database");
+    let database = server.database().await;
+    let other = server.admin(&database).await;
+    other.batch_execute("BEGIN").await.expect("begun");
+    let row = other.query_one("SELECT pg_current_xact_id()::text::bigint, pg_backend_pid()", &[]).await.expect("an ID");
+    let (id, process) = (row.get::<_, i64>(0).unsigned_abs(), row.get::<_, i32>(1));
+    let expected = format!("process {process} of ");
+    let found = eventually(async || {
+        let found = engine.health().await.expect("the server responds").oldest_write;
+        found.filter(|found| found.by.starts_with(&expected))
+    });
+    let found = found.await;
+    assert!(found.by.ends_with(&format!(" in database {database}")) && found.open_for.as_secs() >= 5, "{found:?}");
+    engine.begin().await.expect("begun").commit(put("k")).await.expect("commits go on");
+    assert_eq!(engine.snapshot().await.expect("a view").settled().await.expect("a number"), id);
+    other.batch_execute("ROLLBACK").await.expect("ended");
+    eventually(async || (engine.snapshot().await.ok()?.settled().await.ok()? > id).then_some(())).await;
+    eventually(async || engine.health().await.ok().filter(|info| info.oldest_write.is_none())).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lost_lock_is_taken_again() {
     let Some(server) = PostgresServer::shared() else { return };

@@ -50,10 +50,12 @@ pub(super) enum Query {
     Order,
     /// The lowest ID of a transaction that had not ended in the state that this one reads.
     Settled,
+    /// The transaction with this ID: its process, user, database and age in seconds, as far as they are visible.
+    OldestWrite,
 }
 
 /// The SQL of each [`Query`], in the same order.
-const SQL: [(Query, &str); 14] = [
+const SQL: [(Query, &str); 15] = [
     (Query::Get, "SELECT v FROM farrier_kv WHERE k = $1"),
     (Query::GetMany, "SELECT k, v FROM farrier_kv WHERE k = ANY($1::bytea[])"),
     (Query::Scan, "SELECT k, v FROM farrier_kv WHERE k >= $1 AND k < $2 ORDER BY k LIMIT $3 OFFSET $4"),
@@ -76,6 +78,16 @@ const SQL: [(Query, &str); 14] = [
     (Query::Confirm, CONFIRM),
     (Query::Order, "SELECT pg_current_xact_id()::text::bigint"),
     (Query::Settled, "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint"),
+    (
+        Query::OldestWrite,
+        // A transaction holds a lock on its own ID, of which the table of locks has the low 32 bits.
+        "SELECT oldest.id, locks.pid, activity.usename::text, activity.datname::text, \
+         extract(epoch FROM clock_timestamp() - activity.xact_start)::float8 \
+         FROM (SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS id) AS oldest \
+         JOIN pg_locks AS locks ON locks.locktype = 'transactionid' AND locks.mode = 'ExclusiveLock' \
+             AND locks.granted AND locks.transactionid = (oldest.id % 4294967296)::text::xid \
+         LEFT JOIN pg_stat_activity AS activity ON activity.pid = locks.pid",
+    ),
 ];
 
 /// A process of the server that serves a connection. The numbers of ended processes are used again, so their start

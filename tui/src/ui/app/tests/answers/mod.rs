@@ -72,7 +72,7 @@ pub(super) fn status() -> Answer {
         connections: 3,
         restore_days: 30,
         identity: "admin".into(),
-        store: StoreStatus { engine: "redb".into(), size_bytes: 212 << 20 },
+        store: StoreStatus { engine: "redb".into(), size_bytes: 212 << 20, ..StoreStatus::default() },
         kept: Some(Kept {
             repositories: Amount { count: 1_204, size_bytes: 18 << 30 },
             artifacts: Amount { count: 1_904, size_bytes: 41 << 30 },
