@@ -112,6 +112,8 @@ impl Staged {
         on_progress: impl Fn(&str, u64) + Send + Sync,
     ) -> Result<(), GitError> {
         let call = self.call(&["fetch", "--progress", "--no-write-fetch-head", "--no-tags", "--no-recurse-submodules"]);
+        // As a pack, like all objects: git would write a few of them one by one.
+        let call = call.config("fetch.unpackLimit", "1");
         let process = source.allow(call).operands([source.url()]).args(REFSPECS).stream(self.holder).await?;
         receive_into(process, &self.directory, max_bytes, on_progress).await
     }

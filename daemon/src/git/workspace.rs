@@ -167,6 +167,12 @@ impl Workspace {
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
+    /// Writes a tag object with this text and returns its id. Git checks that its commit exists.
+    pub async fn write_tag(&self, text: &str) -> Result<String, GitError> {
+        let output = self.run(["mktag"], text.to_owned()).await?;
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+
     /// Checks `commit` and what it refers to like the objects of a push, except what the commit `base` has. Then stores
     /// these objects in the repository as one pack. Returns its size, in bytes.
     ///

@@ -99,7 +99,9 @@ pub(super) async fn commit(
     let author = author(context, identity)?;
     let stream = content.stream(&row.default_branch, &author, context.now_ms());
     let failed = || Error::git("creating the first commit");
-    context.git.run(row.id, ["fast-import", "--quiet", "--done"], stream).await.map_err(failed())?;
+    // As a pack, like all objects: git would write so few of them one by one.
+    let import = context.git.call(row.id, ["fast-import", "--quiet", "--done"]).config("fastimport.unpackLimit", "1");
+    import.stdin(stream).run().await.map_err(failed())?;
     let name = format!("refs/heads/{}", row.default_branch);
     let shown = context.git.call(row.id, ["rev-parse", "--verify"]).operands([name]).run().await.map_err(failed())?;
     Ok(String::from_utf8_lossy(&shown.stdout).trim().to_owned())

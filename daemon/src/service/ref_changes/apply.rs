@@ -14,6 +14,7 @@ use crate::{
         Context, Error, access,
         audit::{Action, Entry, Object, RequestScope},
         browse::Browse,
+        file_changes::refused,
         pushes,
         ref_moves::{
             ATOMIC_FAILED, Allow, FAILED, MoveError, Moves, Pusher, RefOutcome, move_refs, preview, version_locked,
@@ -202,7 +203,7 @@ impl Request {
         let (mut updates, mut peeled, mut entry) = (requested.clone(), BTreeMap::new(), self.entry.clone());
         for (update, change) in updates.iter_mut().zip(&self.moves) {
             if let Some(text) = &change.tag_object {
-                let id = write_tag(context, self.repository, text).await?;
+                let id = write_tag(context, self.repository, text, &update.new).await?;
                 entry = entry.map(|entry| entry.set("tip", id.as_str()));
                 peeled.insert(id.clone(), std::mem::replace(&mut update.new, id));
             }
@@ -233,10 +234,18 @@ impl Request {
     }
 }
 
-/// Writes a tag object and returns its ID. Git checks that its commit exists.
-async fn write_tag(context: &Context, repository: u64, text: &str) -> Result<String, Error> {
-    let output = context.git.run(repository, ["mktag"], text.to_owned()).await.map_err(Error::git("writing a tag"))?;
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+/// Writes a tag object for the commit `commit` as a pack, and returns its ID. Git checks that the commit exists.
+async fn write_tag(context: &Context, repository: u64, text: &str, commit: &str) -> Result<String, Error> {
+    let failed = || Error::git("writing a tag");
+    let workspace = context.git.reader(repository).workspace().await.map_err(failed())?;
+    let written = async {
+        let id = workspace.write_tag(text).await.map_err(failed())?;
+        workspace.publish(&id, Some(commit)).await.map_err(refused)?;
+        Ok(id)
+    };
+    let written = written.await;
+    workspace.remove().await;
+    written
 }
 
 /// Returns the outcome of changes that are applied all or none.
