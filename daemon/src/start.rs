@@ -59,7 +59,8 @@ use crate::{
     shares::MemoryBudget,
     ssh::{self, HostKeys},
     store::{
-        Store, StoreError, Tx, deliveries, identity, keyring::Keyring, order, refs, repositories::orders, sealing,
+        Store, StoreError, Tx, deliveries, identity, keyring::Keyring, order, packs, refs, repositories::orders,
+        sealing,
     },
     tasks::{self, Tasks},
     telemetry::records::LogRecords,
@@ -231,6 +232,7 @@ async fn complete_rows(store: &Store, keyring: Keyring, now: Millis) -> Result<(
     refs::convert(store).await?;
     deliveries::index_all(store).await?;
     order::raise(store).await?;
+    packs::prepare(store).await?;
     accounts::ensure_administrator(store, now).await
 }
 

@@ -1,6 +1,7 @@
 //! Makes a backup of a data directory, whether the daemon runs or not.
 
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -23,7 +24,7 @@ use crate::{
         engine::{RedbEngine, RedbOptions},
         identity,
         ids::IdKind,
-        refs, repositories,
+        packs, refs, repositories,
     },
     tasks,
 };
@@ -195,13 +196,23 @@ impl BackupRun<'_> {
 
     async fn add_repository(&mut self, snapshot: &Snapshot, row: &Repository) -> Result<(), BackupError> {
         let (id, git) = (row.id, &self.source.git);
-        let from_disk = refs::version(snapshot, id).await?.is_none_or(|version| version.from_disk);
+        let version = refs::version(snapshot, id).await?;
+        let from_disk = version.is_none_or(|version| version.from_disk);
         let lock = git.lock(id).await;
         let Some(mut files) = git.files_for_backup(id, from_disk, &lock).await? else {
             self.warnings.push(format!("repository {id} has no directory; run farrierd check-data"));
             return Ok(());
         };
         drop(lock);
+        if version.is_some_and(|version| version.has_manifest) {
+            let named = packs::all(snapshot, id).await?;
+            let missing = missing_packs(&files, named.keys());
+            self.warnings.extend(
+                missing
+                    .into_iter()
+                    .map(|name| format!("repository {id}: the pack {name} is missing; run farrierd check-data")),
+            );
+        }
         if from_disk {
             files = self.compare_refs(snapshot, row, files).await?;
         } else {
@@ -308,6 +319,13 @@ impl BackupRun<'_> {
         self.warnings.extend(warnings);
         Ok(())
     }
+}
+
+/// Returns the packs of a manifest that are not among the files of a repository.
+fn missing_packs<'a>(files: &[RepositoryFile], names: impl Iterator<Item = &'a String>) -> Vec<&'a String> {
+    let found: BTreeSet<&Path> = files.iter().map(|file| file.path.as_path()).collect();
+    let has = |name: &str, end| found.contains(Path::new(&format!("objects/pack/{name}.{end}")));
+    names.filter(|name| !has(name, "pack") || !has(name, "idx")).collect()
 }
 
 /// Returns the refs in the snapshot, sorted by name: name, object id, and what a tag object leads to.

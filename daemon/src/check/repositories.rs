@@ -1,5 +1,6 @@
-//! Checks repositories: rows against directories. [`refs`] compares refs.
+//! Checks repositories: rows against directories. [`refs`] compares refs, [`packs`] the manifest with the packs.
 
+mod packs;
 mod refs;
 
 use std::collections::BTreeSet;
@@ -90,7 +91,7 @@ async fn check_repository(check: &mut Check, row: &Repository, on_disk: bool, ma
     }
     check_head(check, row, &subject).await;
     refs::check(check, row, &subject, marked).await?;
-    check_packs(check, row, &subject).await;
+    packs::check(check, row, &subject).await?;
     if check.options.git {
         match check.git.fsck(row.id).await {
             Ok(None) => {}
@@ -130,21 +131,5 @@ async fn check_head(check: &mut Check, row: &Repository, subject: &str) {
             check.repair((Class::Damage, subject.to_owned(), message), git.set_head(row.id, &row.default_branch)).await;
         }
         Err(error) => check.add_finding(Class::Damage, subject, error.to_string()),
-    }
-}
-
-/// Checks that every pack has its index. One of the files is missing if the daemon was killed while it moved a pack of
-/// a push that it had not acknowledged. A file that was lost later has the same effect.
-async fn check_packs(check: &mut Check, row: &Repository, subject: &str) {
-    match check.git.incomplete_packs(row.id).await {
-        Ok(0) => {}
-        Ok(packs) => {
-            let message = format!(
-                "{packs} files are packs without an index or indexes without a pack, which an interrupted push can \
-                 leave; git ignores them, and --git shows whether objects are missing"
-            );
-            check.add_finding(Class::Waste, subject, message);
-        }
-        Err(error) => check.add_finding(Class::Damage, subject, format!("its packs cannot be listed: {error}")),
     }
 }

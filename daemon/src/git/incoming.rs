@@ -68,16 +68,17 @@ impl PackFiles {
     /// has synced the files ([`PackFiles::sync`]) before it took the lock of the repository, because syncing a large
     /// pack takes long.
     ///
-    /// The steps: rename the index, then the pack; sync the directory. Until both files have their names, neither git
-    /// nor the daemon's reader uses the pack: both list the indexes and skip those without a pack. Then both find a
-    /// complete pack. A reader that listed the directory before lists it again when it misses an object. The index
-    /// comes first, because `git repack --cruft` before version 2.42 lists the packs, and fails if one has no index. No
-    /// lock is needed, because no other process knows the names: repacking removes only packs that it has read.
+    /// The steps: rename the index, then the pack. Until both files have their names, neither git nor the daemon's reader
+    /// uses the pack: both list the indexes and skip those without a pack. Then both find a complete pack. A reader that
+    /// listed the directory before lists it again when it misses an object. The index comes first, because
+    /// `git repack --cruft` before version 2.42 lists the packs, and fails if one has no index. No lock is needed, because
+    /// no other process knows the names: repacking removes only packs that it has read. [`Git::pack_changes`] syncs the
+    /// directory before a transaction adds the pack to the manifest.
     ///
     /// If the daemon is killed: before the first rename, the files are in the workspace, which the next start removes.
     /// Between the renames, the repository has an index without a pack, which is ignored and stays. After the second
-    /// rename, it has objects that no ref reaches, until pruning removes them. A power cut before the last sync leaves
-    /// any of these states.
+    /// rename, it has a pack without a row, which the next transaction adds to the manifest. A power cut before the
+    /// directory is synced leaves any of these states.
     ///
     /// From another file system, both files are copied to names that start with [`COPY`] and synced first. A failure
     /// removes these copies, which nothing else reads. If the daemon is killed, [`remove_copies`] removes them later.
@@ -92,7 +93,7 @@ impl PackFiles {
             }
             Err(error) => return Err(error),
         }
-        sync_dir(packs)
+        Ok(())
     }
 
     fn install_copies(&self, packs: &Path, start: &str, (pack, index): (&Path, &Path)) -> io::Result<()> {
@@ -187,8 +188,9 @@ impl IncomingPack {
         }
     }
 
-    /// Makes the objects part of the repository `into`, and returns the size of the pack in bytes. They are on stable
-    /// storage when this returns. A pack without objects is removed; its size is 0. Continues if the future is dropped.
+    /// Makes the objects part of the repository `into`, and returns the size of the pack in bytes. [`Git::pack_changes`]
+    /// makes the names of its files durable. A pack without objects is removed; its size is 0. Continues if the future
+    /// is dropped.
     ///
     /// After an error, the repository may have the pack. It is complete then, and no ref names its objects.
     pub async fn install(self, into: u64) -> Result<u64, GitError> {

@@ -24,6 +24,7 @@ mod mirror;
 mod objects;
 mod orphans;
 mod packed_refs;
+mod packs;
 pub mod pkt;
 mod process;
 mod prune;
@@ -63,6 +64,7 @@ pub use self::{
     import::{Imported, Staged},
     incoming::{IncomingPack, PackReception, Receive},
     mirror::{DEPTH_HEADER, RemoteRefs},
+    packs::{PackChanges, PackFacts},
     process::GitProcess,
     ref_writes::{RefFile, RefRewrite},
     source::{ImportSource, SourceError},

@@ -89,13 +89,8 @@ fn stamp_objects(objects: &Path, now: SystemTime) -> io::Result<()> {
             File::open(&path)?.set_modified(now)?;
         }
     }
-    for directory in upkeep::files(objects)? {
-        let name = directory.file_name();
-        let is_fan_out = name.len() == 2 && name.to_str().is_some_and(|name| u8::from_str_radix(name, 16).is_ok());
-        if !is_fan_out {
-            continue;
-        }
-        for entry in upkeep::files(&directory.path())? {
+    for directory in upkeep::loose_directories(objects)? {
+        for entry in upkeep::files(&directory)? {
             File::open(entry.path())?.set_modified(now)?;
         }
     }

@@ -4,9 +4,13 @@
 //! Each push and each change adds a pack, so the small packs are combined often. A new bitmap is written only when much
 //! of the repository is not in one.
 
-use std::{fs, io, path::Path, time::SystemTime};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
 
-use super::{Git, GitError, incoming};
+use super::{Git, GitError, RepositoryLock, incoming};
 use crate::tasks;
 
 /// Git spreads loose objects over 256 directories by id. This many in one directory mean about 2,000 in total.
@@ -37,27 +41,32 @@ enum Level {
 }
 
 impl Git {
-    /// Repacks a repository if that is worthwhile. Returns whether it was repacked. While a backup runs, the packs stay
-    /// as they are; the next push repacks them.
-    pub async fn tidy(&self, repository: u64) -> Result<bool, GitError> {
-        if self.untidiness(repository).await?.is_none() {
-            return Ok(false);
-        }
-        let lock = self.lock(repository).await;
-        // Read under the lock: a backup that lists the files later waits for the lock first.
-        if self.removals().is_held() {
-            return Ok(false);
-        }
-        let Some(level) = self.untidiness(repository).await? else {
-            return Ok(false); // another task repacked it meanwhile
-        };
-        let _closed = self.close_packs_at_end(repository);
-        let _changed = self.0.generations.raise_at_end(repository);
-        self.with_lock_files(repository, &lock, self.repack(repository, level)).await?;
-        Ok(true)
+    /// Returns whether it is worthwhile to repack a repository.
+    pub async fn is_untidy(&self, repository: u64) -> Result<bool, GitError> {
+        Ok(self.untidiness(repository).await?.is_some())
     }
 
-    async fn repack(&self, repository: u64, level: Level) -> Result<(), GitError> {
+    /// Repacks a repository as far as that is worthwhile.
+    pub async fn tidy(&self, repository: u64, lock: &RepositoryLock) -> Result<(), GitError> {
+        match self.untidiness(repository).await? {
+            Some(level) => self.repack(repository, level, lock).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Packs the loose objects of a repository, which earlier releases wrote, with its small packs.
+    pub async fn pack_loose_objects(&self, repository: u64, lock: &RepositoryLock) -> Result<(), GitError> {
+        self.repack(repository, Level::Packs, lock).await
+    }
+
+    async fn repack(&self, repository: u64, level: Level, lock: &RepositoryLock) -> Result<(), GitError> {
+        // Also after an error: packs may have been replaced.
+        let _closed = self.close_packs_at_end(repository);
+        let _changed = self.0.generations.raise_at_end(repository);
+        self.with_lock_files(repository, lock, self.run_repack(repository, level)).await
+    }
+
+    async fn run_repack(&self, repository: u64, level: Level) -> Result<(), GitError> {
         let (directory, start) = (self.directory(repository), self.0.start.clone());
         let prepare = move || -> io::Result<bool> {
             let objects = directory.join("objects");
@@ -163,6 +172,15 @@ pub(super) fn remove_unfinished(objects: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Returns the directories of loose objects in a repository's `objects` directory.
+pub(super) fn loose_directories(objects: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_of_loose = |entry: &fs::DirEntry| {
+        let name = entry.file_name();
+        name.len() == 2 && name.to_str().is_some_and(|name| u8::from_str_radix(name, 16).is_ok())
+    };
+    Ok(files(objects)?.iter().filter(|entry| is_of_loose(entry)).map(fs::DirEntry::path).collect())
 }
 
 pub(super) fn files(directory: &Path) -> io::Result<Vec<fs::DirEntry>> {

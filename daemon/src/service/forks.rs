@@ -15,7 +15,7 @@ use super::{
     commit_outcome::{CommitOutcome, run_until_known},
     events::{Actor, EventKind, EventRecorder, Subject},
     hooks::DefaultHookCopies,
-    lfs, migrations,
+    lfs, migrations, packs,
     ref_moves::require_adopted,
     repositories::{
         self, FoundRepository, OwnerChoice,
@@ -32,6 +32,7 @@ use crate::{
     store::{
         Read, StoreError, Tx,
         owners::{self, Owner},
+        packs as pack_rows,
         refs::{self, Ref},
         repositories as rows,
         repositories::forks,
@@ -133,6 +134,7 @@ async fn copy_files(context: &Context, source: &Repository, new: &mut NewReposit
     let id = new.row.id;
     let lock = context.git.lock(source.id).await;
     require_adopted(context, source.id, &lock).await?;
+    packs::try_adopt(context, source.id, &lock).await;
     context.copies.current_locked(source.id, &lock).await?;
     let read = context.store.read().await?;
     let version = refs::version(&read, source.id).await?.ok_or(Error::NotFound { what: "the repository" })?;
@@ -148,6 +150,7 @@ async fn copy_files(context: &Context, source: &Repository, new: &mut NewReposit
     let copied = context.git.fork(between, &new.row.default_branch, new.row.sha256, files.collect(), &lock).await;
     drop(lock);
     copied.map_err(Error::git("forking a repository"))?;
+    new.packs = packs::of_new(context, id, new.row.sha256).await?;
     let branches = new.tips.iter().filter(|(name, _)| name.starts_with(HEADS)).count() as u64;
     new.row.empty = branches == 0;
     new.row.branches = Some(branches);
@@ -207,6 +210,9 @@ async fn insert(
         }
         forks::added(&tx, &row).await?;
         refs::create(&tx, row.id, row.sha256, new_ref.closed, &new_ref.tips);
+        if let Some(packs) = &new_ref.packs {
+            pack_rows::replace(&tx, row.id, packs).await?;
+        }
         let mut audited = entry(&row, &owner, &source);
         if create::give_to_creator(&tx, &owner, &row, identity.user_id()).await? {
             audited = audited.set("administrator", identity.user_id());

@@ -34,6 +34,7 @@ pub mod metrics;
 pub mod migrations;
 pub mod mirrors;
 pub mod orgs;
+pub mod packs;
 pub mod password_hash;
 pub mod pushes;
 pub mod quota_watch;

@@ -28,6 +28,7 @@ pub mod mirrors;
 pub mod order;
 pub mod orgs;
 pub mod owners;
+pub mod packs;
 pub mod range_counts;
 pub mod ref_rules;
 pub mod refs;

@@ -6,7 +6,7 @@
 pub mod changes;
 mod convert;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use farrier_proto::store::{ChangeRecord, PushMark, RefStep, Reference, RepositoryVersion, StoredRef};
 
@@ -96,6 +96,17 @@ pub async fn many(
     let keys: Vec<Key> = names.iter().map(|name| keys::stored_ref(repository, name)).collect();
     let rows = read.get_many::<StoredRef>(&keys).await?;
     Ok(names.iter().cloned().zip(rows.into_iter().map(|row| row.map(Ref::from))).collect())
+}
+
+/// Returns the object ids that the refs of a repository have, each one once.
+pub async fn all_tips(read: &impl Read, repository: u64) -> Result<Vec<String>, StoreError> {
+    let (mut tips, mut range) = (BTreeSet::new(), Range::prefix(keys::stored_refs(repository, "")));
+    loop {
+        let rows = read.scan::<StoredRef>(&Scan::of(range.clone(), PAGE)).await?;
+        let Some((last, _)) = rows.last() else { return Ok(tips.into_iter().collect()) };
+        range = range.after(last);
+        tips.extend(rows.into_iter().map(|(_, row)| hex::encode(&row.tip)));
+    }
 }
 
 /// Returns the number of branches of a repository. Reads all of them: the row of the repository has the number as well.

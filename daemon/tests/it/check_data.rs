@@ -3,6 +3,7 @@
 
 mod adoption;
 mod hooks;
+mod packs;
 
 use std::{path::Path, sync::Arc};
 
@@ -235,18 +236,22 @@ async fn git_objects_are_checked_on_request() {
     let object = objects.join(&tree[..2]).join(&tree[2..]);
     farrier
         .halted(async |config| {
-            // The objects of the pushed pack become files of their own.
+            // An object of its own beside the packs, whose content is damaged.
+            std::fs::create_dir_all(object.parent().expect("a parent")).expect("made");
+            std::fs::write(&object, "damaged").expect("written");
+            assert_eq!(run_check(config, REPAIR).await.damage, 0);
+            finding(&run_check(config, CHECK).await, Class::Damage, "repository 1", "git fsck reports");
+            std::fs::remove_file(&object).expect("removed");
+            // Without its pack, the object is missing.
             let packs = config.data_dir.join("packs");
             std::fs::rename(objects.join("pack"), &packs).expect("moved");
             std::fs::create_dir(objects.join("pack")).expect("made");
             let pack = files(&packs).into_iter().find(|path| path.extension().is_some_and(|end| end == "pack"));
             let pack = std::fs::read(pack.expect("a pack")).expect("readable");
             run(objects.parent().expect("a repository"), &["unpack-objects", "-q"], &pack);
-            let away = config.data_dir.join("away");
-            std::fs::rename(&object, &away).expect("a loose object");
-            assert_eq!(run_check(config, REPAIR).await.damage, 0);
+            std::fs::remove_file(&object).expect("a loose object");
+            finding(&run_check(config, REPAIR).await, Class::Damage, "repository 1", "packs are missing");
             finding(&run_check(config, CHECK).await, Class::Damage, "repository 1", "git fsck reports");
-            std::fs::rename(&away, &object).expect("moved");
         })
         .await;
 }

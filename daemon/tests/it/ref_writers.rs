@@ -14,7 +14,7 @@ struct Restricted {
     reason: &'static str,
 }
 
-const RESTRICTED: [Restricted; 9] = [
+const RESTRICTED: [Restricted; 13] = [
     Restricted { texts: &["\"update-ref\""], allowed: &[], reason: "the rows decide; use service/ref_moves" },
     Restricted {
         texts: &["\"receive-pack\""],
@@ -58,6 +58,35 @@ const RESTRICTED: [Restricted; 9] = [
             "store/",
         ],
         reason: "only new repositories get their first rows of refs this way",
+    },
+    Restricted {
+        texts: &["packs::add(", "packs::replace(", "packs::suspend(", "pack_rows::replace("],
+        allowed: &[
+            "check/decide/tips.rs",
+            "check/repositories/packs.rs",
+            "service/forks.rs",
+            "service/migrations/record.rs",
+            "service/packs.rs",
+            "service/ref_moves/commit.rs",
+            "service/repositories/create.rs",
+        ],
+        reason: "only these change manifests: changes of refs, new repositories, and service/packs",
+    },
+    Restricted {
+        texts: &["\"repack\"", "\"prune-packed\"", "\"gc\""],
+        allowed: &["git/prune.rs", "git/upkeep.rs"],
+        reason: "git replaces packs only within service/packs::rewrite and adopt",
+    },
+    Restricted {
+        texts: &[".git.tidy(", ".git.prune(", ".pack_loose_objects("],
+        allowed: &["service/packs.rs", "service/pushes.rs", "service/repositories/prune.rs"],
+        reason: "git replaces packs only within service/packs::rewrite and adopt",
+    },
+    Restricted {
+        texts: &["\"mktag\"", "\"unpack-objects\"", "\"hash-object\""],
+        // In a workspace.
+        allowed: &["git/workspace.rs"],
+        reason: "loose objects are in no manifest; use a workspace",
     },
     Restricted {
         texts: &["context.git.call(", "context.git.run(", "context.git.reader("],

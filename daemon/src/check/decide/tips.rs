@@ -13,7 +13,7 @@ use crate::{
     },
     model::secret,
     store::{
-        Read, StoreError, Tx,
+        Read, StoreError, Tx, packs,
         refs::{self, Ref},
         repositories,
     },
@@ -43,6 +43,8 @@ impl Pairing {
     }
 
     async fn sync_tips(&mut self, row: &Repository) -> Result<(), CheckError> {
+        // The packs on disk decide as well. The daemon records them when it runs.
+        self.store.write(async |tx: Tx| packs::suspend(&tx, row.id).await).await?;
         let (found, copy_version) = match self.read_refs(row.id).await {
             Ok(read) => read,
             Err(error) => {

@@ -11,11 +11,12 @@ use crate::{
         Context, Error,
         commit_outcome::{CommitOutcome, run_until_known},
         events::{Actor, EventKind, EventRecorder, Subject},
-        mirrors,
+        mirrors, packs,
     },
     store::{
         Tx, owners,
         owners::Owner,
+        packs as pack_rows,
         refs::{self, Ref},
         repositories,
     },
@@ -43,6 +44,11 @@ pub(super) async fn record(
     let (recorder, now) = (&EventRecorder::new(context), context.now_ms());
     let tips: Vec<(String, Ref)> = imported.refs.iter().map(tip).collect();
     let tips = tips.as_slice();
+    let packs = match packs::of_new(context, id, imported.sha256).await {
+        Ok(packs) => packs,
+        Err(error) => return CommitOutcome::Known(Err(error)),
+    };
+    let packs = packs.as_ref();
     let recorded = run_until_known(context, tries, async |tx: Tx| {
         let before = repositories::get(&tx, id).await?.filter(|row| !row.deleted);
         let Some(before) = before else { return Ok(None) };
@@ -64,6 +70,9 @@ pub(super) async fn record(
         repositories::put(&tx, Some(&before), &row);
         // Not closed: a server that offers plain files can have sent packs with missing objects.
         refs::create(&tx, id, imported.sha256, false, tips);
+        if let Some(packs) = packs {
+            pack_rows::replace(&tx, id, packs).await?;
+        }
         let subject = Subject { repository: &row, owner, actor };
         recorder.record(&tx, subject, &[EventKind::Repository { action: "created", before: Vec::new() }]).await?;
         Ok(Some(row))

@@ -26,7 +26,7 @@ use crate::{
         RepositoryLock, TipKind,
         ref_name::{self, NAME_MAX_BYTES},
     },
-    service::{Context, Error, migrations},
+    service::{Context, Error, migrations, packs},
     store::{
         Read, StoreError, Tx,
         refs::{self, Ref},
@@ -158,8 +158,8 @@ pub async fn adopt_marked(context: Context) {
     }
 }
 
-/// Adopts all repositories that an earlier release wrote, one after the other. Returns whether none is left. Those that
-/// cannot be adopted are logged.
+/// Adopts all repositories that an earlier release wrote, one after the other, and writes the missing manifests. Returns
+/// whether all refs were adopted. Repositories that cannot be adopted are logged.
 pub async fn adopt_all(context: &Context) -> Result<bool, Error> {
     let (mut after, mut is_complete) = (None, true);
     loop {
@@ -170,7 +170,8 @@ pub async fn adopt_all(context: &Context) -> Result<bool, Error> {
         // removed.
         let has_files = |row: &&Repository| migrations::pending(row).is_none() && (!row.deleted || row.deleted_ms != 0);
         for row in page.iter().filter(has_files) {
-            if is_from_disk(refs::version(&snapshot, row.id).await?.as_ref()) {
+            let version = refs::version(&snapshot, row.id).await?;
+            if version.is_some_and(|version| version.from_disk || !version.has_manifest) {
                 due.push(row.id);
             }
         }
@@ -196,7 +197,9 @@ async fn adopt_one(context: &Context, repository: u64) -> bool {
     // Continues if the caller is dropped: files must not be written after the lock was released.
     let adopted = context.tasks.carry(async move {
         let lock = task_context.git.lock(repository).await;
-        adopt(&task_context, repository, &lock).await
+        adopt(&task_context, repository, &lock).await?;
+        packs::try_adopt(&task_context, repository, &lock).await;
+        Ok::<_, Error>(())
     });
     match adopted.await {
         Ok(()) => true,

@@ -16,15 +16,19 @@ use crate::{
         audit::{Entry, RequestScope},
         pushes::forced,
     },
-    store::Tx,
+    store::{
+        Tx,
+        packs::{self, Packs},
+    },
 };
 
-/// Decides about some updates and applies them in one transaction. `since`: the version before. Returns the decisions;
-/// if refs have changed, also the version afterwards and whether the default branch changed or may have changed.
+/// Decides about some updates and applies them in one transaction, which also adds `packs` to the manifest. `since`: the
+/// version before. Returns the decisions; if refs have changed, also the version afterwards and whether the default
+/// branch changed or may have changed.
 pub(super) async fn commit(
     facts: &Facts<'_>,
     moves: &Moves<'_>,
-    updates: &[Update],
+    (updates, packs): (&[Update], &Packs),
     (size, entry): (Size, Option<&Entry>),
     since: u64,
 ) -> Result<(Decided, Option<(u64, bool)>), Stop> {
@@ -40,6 +44,7 @@ pub(super) async fn commit(
             let written = if now.changes.is_empty() {
                 None
             } else {
+                packs::add(&tx, moves.repository, packs);
                 Some(facts.write(&tx, (&before, &version), &now.changes, (size, entry), numbers).await?)
             };
             *decided.lock().unwrap_or_else(PoisonError::into_inner) = now;

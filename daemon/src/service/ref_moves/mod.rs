@@ -3,7 +3,8 @@
 //!
 //! The rows of refs decide. One transaction checks the expected values, the rules and the repository, and writes the
 //! rows together with the events, the audit entry and the repository's own fields, so no event is lost or recorded
-//! twice. The files of refs are written after the commit. The new objects must be in the repository before the call.
+//! twice. The files of refs are written after the commit. The new objects must be in packs of the repository before the
+//! call; the first transaction adds these packs to the manifest.
 //!
 //! A push of many refs takes several transactions. If the outcome of a commit is unknown, the transaction is not
 //! repeated: the change number that it would have written shows whether it took place.
@@ -39,7 +40,7 @@ pub(in crate::service) use self::{changes::Change, decide::OF_DEFAULT};
 use super::{
     Context, Error,
     audit::Entry,
-    bundles,
+    bundles, packs,
     pushes::forced,
     ref_rules::{Checked, RefChanger},
 };
@@ -153,7 +154,7 @@ pub async fn move_refs(
     let created = created_branches(&moves.updates.iter().map(decide::requested).collect::<Vec<_>>());
     let facts = Facts::read(context, moves.repository, moves.pusher, created, moves.mirror_depth).await?;
     let mut run = Run { facts, version: version.version, outcomes, changes: Vec::new(), follow: false };
-    let stopped = run.apply(moves).await;
+    let stopped = run.apply(moves, lock).await;
     run.finish(moves, matches!(stopped, Err(MoveError::Unknown(_))), lock).await;
     match stopped {
         Ok(()) => {}
@@ -171,7 +172,8 @@ pub async fn move_refs(
     Ok(run.outcomes.into_iter().flatten().collect())
 }
 
-/// Returns the version of a repository. Adopts the repository first if an earlier release wrote it.
+/// Returns the version of a repository. Adopts the repository first if an earlier release wrote it, and writes its
+/// manifest if it has none.
 pub async fn version_locked(
     context: &Context,
     repository: u64,
@@ -181,6 +183,9 @@ pub async fn version_locked(
     if version.as_ref().is_some_and(|version| version.from_disk) {
         require_adopted(context, repository, lock).await?;
         version = stored_version(context, repository).await?;
+    }
+    if version.as_ref().is_some_and(|version| !version.has_manifest) {
+        packs::try_adopt(context, repository, lock).await;
     }
     version.ok_or(MoveError::Gone)
 }
@@ -229,9 +234,10 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// Applies the updates in as many transactions as necessary, until one fails.
-    async fn apply(&mut self, moves: &Moves<'_>) -> Result<(), MoveError> {
+    async fn apply(&mut self, moves: &Moves<'_>, lock: &RepositoryLock) -> Result<(), MoveError> {
         let Some(row) = &self.facts.row else { return Err(MoveError::Gone) };
         let order = decide::order(row, moves.updates, &self.outcomes);
+        let packs = packs::unnamed(self.facts.context, moves.repository, lock).await?;
         let size = size_after(self.facts.context, moves.repository, moves.grew_by).await;
         let at_once = if moves.atomic { decide::ATOMIC_MAX } else { CHANGES_AT_ONCE };
         for batch in order.chunks(at_once) {
@@ -239,7 +245,8 @@ impl Run<'_> {
             let is_first = self.changes.is_empty();
             let size = if is_first { size } else { Size::GrewBy(0) };
             let entry = moves.entry.as_ref().filter(|_| is_first);
-            let outcomes = match commit::commit(&self.facts, moves, &updates, (size, entry), self.version).await {
+            let committed = commit::commit(&self.facts, moves, (&updates, &packs), (size, entry), self.version).await;
+            let outcomes = match committed {
                 Ok((Decided { outcomes, changes }, written)) => {
                     self.changes.extend(changes);
                     if let Some((version, moves_default)) = written {

@@ -13,13 +13,14 @@ use crate::{
         commit_outcome::{CommitOutcome, run_until_known},
         events::{Actor, EventKind, EventRecorder, Subject},
         hooks::DefaultHookCopies,
-        initial, viewer,
+        initial, packs, viewer,
     },
     store::{
         Read, Tx,
         ids::IdKind,
         interests::{self, InterestKind},
         owners::{self, Owner},
+        packs::{self as pack_rows, Packs},
         refs::{self, Ref},
         repositories,
     },
@@ -113,6 +114,10 @@ async fn finish(
     }
     // It has no objects, or those of one commit that git has just written with everything that the commit names.
     new.closed = true;
+    new.packs = match packs::of_new(context, new.row.id, new.row.sha256).await {
+        Ok(packs) => packs,
+        Err(error) => return CommitOutcome::Known(Err(error)),
+    };
     insert(context, new, Some(&Actor::of(identity))).await
 }
 
@@ -127,6 +132,8 @@ pub(in crate::service) struct NewRepository {
     /// Whether the repository is closed: its objects name only objects that it has. `false` if that is unknown; then
     /// git searches for missing objects with each push.
     pub(in crate::service) closed: bool,
+    /// The manifest. `None`: it is written at the first use.
+    pub(in crate::service) packs: Option<Packs>,
     /// What is copied from a template in the transaction that inserts the row.
     pub(in crate::service) from_template: Option<TemplateCopies>,
 }
@@ -208,7 +215,7 @@ pub(in crate::service) async fn assign_id(
     mut row: Repository,
 ) -> Result<NewRepository, Error> {
     row.id = context.store.next_id(IdKind::Repository).await?;
-    Ok(NewRepository { owner, row, tips: Vec::new(), closed: false, from_template: None })
+    Ok(NewRepository { owner, row, tips: Vec::new(), closed: false, packs: None, from_template: None })
 }
 
 /// Returns an error if the owner has reached the limit on repositories.
@@ -261,6 +268,9 @@ pub(in crate::service) async fn insert(
         // The refs of an import are written when it ends.
         if row.migration.is_none() {
             refs::create(&tx, row.id, row.sha256, new_ref.closed, &new_ref.tips);
+            if let Some(packs) = &new_ref.packs {
+                pack_rows::replace(&tx, row.id, packs).await?;
+            }
         }
         let mut created = entry(&row, &owner);
         let creator_id = creator.map_or(0, Actor::id).max(row.migration.as_ref().map_or(0, |started| started.actor_id));

@@ -11,7 +11,7 @@
 //! ([`ref_moves::require_files`]), even if `farrier-copy` has the current version. A push that found objects before
 //! they were removed looks them up again: `prune_epoch` is raised in the store before git runs and when git has ended,
 //! also after an error and when the daemon stops. So each push that looked up objects before the end finds another
-//! epoch.
+//! epoch. Nothing is removed while a pack of the manifest is missing (`packs::rewrite`).
 
 use std::{error::Error as StdError, time::Duration};
 
@@ -20,7 +20,7 @@ use farrier_proto::store::Repository;
 use crate::{
     clock::Millis,
     git::RepositoryLock,
-    service::{Context, Error, migrations, ref_moves},
+    service::{Context, Error, migrations, packs, ref_moves},
     store::{Tx, refs, repositories},
 };
 
@@ -157,12 +157,16 @@ async fn remove_objects(
     // Before the first object can disappear, and durable: after an error nothing is removed.
     raise_epoch(context, id).await?;
     let stop = context.tasks.stop();
-    let pruned = tokio::select! {
-        () = stop.cancelled() => Err(Error::Busy),
-        pruned = context.git.prune(id, now_secs, expiry_secs, lock) => {
-            pruned.map_err(Error::git("pruning a repository"))
+    let run = Box::pin(async {
+        tokio::select! {
+            () = stop.cancelled() => Err(Error::Busy),
+            pruned = context.git.prune(id, now_secs, expiry_secs, lock) => {
+                pruned.map_err(Error::git("pruning a repository"))
+            }
         }
-    };
+    });
+    // A backup that began meanwhile is waited for, like other work.
+    let pruned = packs::rewrite(context, id, lock, run).await.and_then(|pruned| pruned.ok_or(Error::Busy));
     // A push may have read the epoch while git ran, and have found objects that were removed since. It moves its refs
     // only after the lock was released.
     while let Err(error) = raise_epoch(context, id).await {

@@ -5,7 +5,7 @@
 /// after the tag.
 fn layout(tag: &str, rest: &[u8]) -> &'static str {
     match tag {
-        "g" if rest.get(8) == Some(&b'r') => "ict",
+        "g" if rest.get(8) == Some(&(b'p' | b'r')) => "ict",
         "g" if rest.get(8) == Some(&b'l') => "ici",
         "g" => "ic",
         "u" | "o" | "r" | "k" | "rk" | "rx" | "ry" | "j" | "ji" | "a" | "e" | "h" | "hx" | "hs" | "hd" | "ce"

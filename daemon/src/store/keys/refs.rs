@@ -1,4 +1,4 @@
-//! Keys of the refs of repositories.
+//! Keys of the refs and packs of repositories.
 
 use super::Builder;
 use crate::store::engine::{Key, Range};
@@ -9,8 +9,10 @@ const VERSION: u8 = b'v';
 const REF: u8 = b'r';
 /// A change that led to a version.
 const CHANGE: u8 = b'l';
+/// A pack.
+const PACK: u8 = b'p';
 
-/// Returns the prefix of `g/<rid>/`: everything about the refs of a repository.
+/// Returns the prefix of `g/<rid>/`: everything about the refs and packs of a repository.
 pub fn repository_refs(repository: u64) -> Key {
     Builder::new("g").id(repository).build()
 }
@@ -44,6 +46,22 @@ pub fn ref_change(repository: u64, version: u64) -> Key {
 /// Returns the changes that led to versions after `version`.
 pub fn ref_changes_after(repository: u64, version: u64) -> Range {
     Range::prefix(Builder::new("g").id(repository).raw(&[CHANGE]).build()).after(&ref_change(repository, version))
+}
+
+/// `g/<rid>/p/<name>`: a pack of a repository.
+pub fn stored_pack(repository: u64, name: &str) -> Key {
+    Builder::new("g").id(repository).raw(&[PACK]).exact(name).build()
+}
+
+/// Returns the prefix of the packs of a repository.
+pub fn stored_packs(repository: u64) -> Key {
+    Builder::new("g").id(repository).raw(&[PACK]).build()
+}
+
+/// Returns the name in a key of [`stored_pack`].
+pub fn stored_pack_name(key: &[u8]) -> Option<&str> {
+    let name = key.get(stored_packs(0).len()..)?.strip_suffix(&[0])?;
+    std::str::from_utf8(name).ok()
 }
 
 /// `rf/<rid>/<ref>`: the value of a ref in stores up to format level 3.
@@ -107,8 +125,19 @@ mod tests {
     fn a_range_of_changes_begins_after_a_version_and_ends_before_the_refs() {
         let after = ref_changes_after(7, 3);
         assert!(after.contains(&ref_change(7, 4)) && after.contains(&ref_change(7, u64::MAX)));
-        for outside in [ref_change(7, 3), stored_ref(7, "a"), repository_version(7), ref_change(8, 4)] {
+        for outside in
+            [ref_change(7, 3), stored_ref(7, "a"), stored_pack(7, "a"), repository_version(7), ref_change(8, 4)]
+        {
             assert!(!after.contains(&outside));
+        }
+    }
+
+    #[test]
+    fn packs_are_found_by_repository_and_name() {
+        let key = stored_pack(7, "pack-1");
+        assert_eq!((key.starts_with(&stored_packs(7)), stored_pack_name(&key)), (true, Some("pack-1")));
+        for outside in [stored_pack(8, "pack-1"), stored_ref(7, "pack-1"), repository_version(7)] {
+            assert!(!outside.starts_with(&stored_packs(7)));
         }
     }
 }

@@ -9,6 +9,7 @@ pub(crate) mod fetch_cache;
 mod hand_edits;
 mod limits;
 mod lost_answers;
+mod manifests;
 mod prune;
 mod push;
 mod races;

@@ -19,7 +19,7 @@ use crate::{
         browse::Browse,
         commit_outcome::CommitOutcome,
         events::Actor,
-        lfs, migrations,
+        lfs, migrations, packs,
     },
     shares::{Holder, RequestMemory},
     store::{Tx, hooks, ids::IdKind, owners::Owner, ref_rules, refs::Ref, repositories},
@@ -52,8 +52,14 @@ pub async fn generate(
         Ok(_) => Ok(None),
         Err(error) => Err(error),
     };
-    let created = match content {
-        Ok(tip) => {
+    // Also without content: the manifest of the new repository is complete.
+    let ready = match content {
+        Ok(tip) => packs::of_new(context, id, new.row.sha256).await.map(|packs| (tip, packs)),
+        Err(error) => Err(error),
+    };
+    let created = match ready {
+        Ok((tip, packs)) => {
+            new.packs = packs;
             if let Some(tip) = tip {
                 new.row.empty = false;
                 new.row.branches = Some(1);

@@ -1,0 +1,165 @@
+//! The manifests of repositories: the rows that name their packs. The files are in the directories of repositories.
+//!
+//! The transaction that moves refs adds every complete pack in the directory that has no row yet (`unnamed`). Usually
+//! that is the pack with the new objects. It can also be a pack of an earlier change that was refused, or before whose
+//! transaction the daemon was killed: git may have found objects in it since, and later packs build on them. So a
+//! manifest always has the objects that its packs name, and a pack without a row is never removed.
+//!
+//! While git replaces packs, the files decide (`rewrite`). If the daemon is killed meanwhile, the manifest is written
+//! again at the next use, as for a repository of an earlier release (`adopt`).
+//!
+//! Acknowledged data that this could lose: the name of a pack whose files were lost would go with it, so that nobody
+//! notices the loss. So git replaces no packs while a pack of the manifest is missing, unless the repository still has
+//! every object that its refs reach: an operator has then replaced packs with git.
+
+use std::{collections::BTreeSet, error::Error as StdError};
+
+use farrier_proto::store::StoredPack;
+
+use super::{Context, Error};
+use crate::{
+    git::{PackChanges, PackFacts, RepositoryLock},
+    store::{
+        Tx,
+        packs::{self, Packs},
+        refs,
+    },
+};
+
+/// The operation that errors of git name.
+const DOING: &str = "reading the packs of a repository";
+
+/// Returns the packs that the next transaction must add to the manifest of a repository. Their files and names are on
+/// stable storage. Empty if the repository has no manifest.
+pub(super) async fn unnamed(context: &Context, repository: u64, _lock: &RepositoryLock) -> Result<Packs, Error> {
+    let read = context.store.read().await?;
+    let Some(version) = refs::version(&read, repository).await? else { return Ok(Packs::new()) };
+    let known = if version.has_manifest { packs::all(&read, repository).await? } else { Packs::new() };
+    drop(read);
+    // Without a manifest as well, because the names of new packs are synced here.
+    let changes = changes(context, repository, version.sha256, known.into_keys().collect()).await?;
+    if !version.has_manifest {
+        return Ok(Packs::new());
+    }
+    for name in &changes.missing {
+        tracing::error!(repository, name, "a pack of the repository is missing; run farrierd check-data");
+    }
+    for (name, problem) in &changes.unreadable {
+        tracing::error!(repository, name, problem, "a file of a pack cannot be used; run farrierd check-data");
+    }
+    Ok(rows(changes))
+}
+
+/// Returns the manifest of a directory that was created for a repository without a row. `None` if it has loose objects,
+/// because an earlier release wrote them; then the manifest is written at the next use ([`adopt`]).
+pub(super) async fn of_new(context: &Context, repository: u64, sha256: bool) -> Result<Option<Packs>, Error> {
+    if context.git.has_loose_objects(repository).await.map_err(Error::git(DOING))? {
+        return Ok(None);
+    }
+    complete(context, repository, sha256).await.map(Some)
+}
+
+/// Writes the manifest of a repository that has none: an earlier release wrote it, or the daemon was killed while git
+/// replaced packs. Loose objects, which earlier releases wrote, are packed first. Can be repeated at any time.
+///
+/// Does nothing while the files of refs decide, or while a backup keeps loose objects from being removed.
+pub(super) async fn adopt(context: &Context, repository: u64, lock: &RepositoryLock) -> Result<(), Error> {
+    let version = refs::version(&context.store.read().await?, repository).await?;
+    let Some(version) = version.filter(|version| !version.from_disk && !version.has_manifest) else { return Ok(()) };
+    if context.git.has_loose_objects(repository).await.map_err(Error::git(DOING))? {
+        // Read after the version: a backup whose snapshot has a manifest holds removals before the snapshot.
+        if context.git.removals().is_held() {
+            return Ok(());
+        }
+        let packed = context.git.pack_loose_objects(repository, lock).await;
+        packed.map_err(Error::git("packing the loose objects of a repository"))?;
+    }
+    write(context, repository, version.sha256).await
+}
+
+/// Like [`adopt`], for a caller that can go on without a manifest: an error is logged.
+pub(super) async fn try_adopt(context: &Context, repository: u64, lock: &RepositoryLock) {
+    if let Err(error) = adopt(context, repository, lock).await {
+        let error = &error as &dyn StdError;
+        tracing::error!(repository, error, "the packs of a repository could not be recorded; run farrierd check-data");
+    }
+}
+
+/// Runs `work`, in which git replaces packs of a repository, and writes its manifest again afterwards. Returns `None`
+/// without running it while a backup holds removals.
+///
+/// After an error of `work`, the files decide until the next use of the repository, because git may still be ending.
+pub(super) async fn rewrite<T>(
+    context: &Context,
+    repository: u64,
+    _lock: &RepositoryLock,
+    work: impl Future<Output = Result<T, Error>>,
+) -> Result<Option<T>, Error> {
+    if context.git.removals().is_held() {
+        return Ok(None);
+    }
+    let read = context.store.read().await?;
+    let version = refs::version(&read, repository).await?.ok_or(Error::NotFound { what: "the repository" })?;
+    let known = if version.has_manifest { packs::all(&read, repository).await? } else { Packs::new() };
+    drop(read);
+    let found = changes(context, repository, version.sha256, known.into_keys().collect()).await?;
+    if let Some(name) = found.missing.first() {
+        if !is_whole(context, repository).await? {
+            return Err(Error::Conflict { reason: format!("the pack {name} is missing; run farrierd check-data") });
+        }
+        tracing::warn!(repository, missing = found.missing.len(), "packs were replaced by another program");
+    }
+    context.store.write(async |tx: Tx| Ok::<_, Error>(packs::suspend(&tx, repository).await?)).await?;
+    // After the transaction: a backup whose snapshot has the manifest holds removals before the snapshot.
+    let done = if context.git.removals().is_held() { None } else { Some(work.await?) };
+    write(context, repository, version.sha256).await?;
+    Ok(done)
+}
+
+/// Returns whether a repository has every object that its refs reach.
+async fn is_whole(context: &Context, repository: u64) -> Result<bool, Error> {
+    let tips = refs::all_tips(&context.store.read().await?, repository).await?;
+    context.git.has_all_objects(repository, &tips).await.map_err(Error::git(DOING))
+}
+
+/// Makes the packs in the directory the manifest.
+async fn write(context: &Context, repository: u64, sha256: bool) -> Result<(), Error> {
+    let packs = &complete(context, repository, sha256).await?;
+    context.store.write(async |tx: Tx| Ok::<_, Error>(packs::replace(&tx, repository, packs).await?)).await
+}
+
+/// Returns all packs in the directory. Fails if one cannot be read: a manifest without it would hide the damage.
+async fn complete(context: &Context, repository: u64, sha256: bool) -> Result<Packs, Error> {
+    let changes = changes(context, repository, sha256, BTreeSet::new()).await?;
+    match changes.unreadable.first() {
+        Some((name, problem)) => Err(Error::Conflict { reason: format!("the pack {name} cannot be used: {problem}") }),
+        None => Ok(rows(changes)),
+    }
+}
+
+async fn changes(
+    context: &Context,
+    repository: u64,
+    sha256: bool,
+    known: BTreeSet<String>,
+) -> Result<PackChanges, Error> {
+    context.git.pack_changes(repository, sha256, known).await.map_err(Error::git(DOING))
+}
+
+/// Returns the rows for the packs that a manifest does not have.
+pub fn rows(changes: PackChanges) -> Packs {
+    let row = |PackFacts { bytes, digest, index_bytes, index_digest, objects }| StoredPack {
+        bytes,
+        digest,
+        index_bytes,
+        index_digest,
+        objects,
+    };
+    changes.added.into_iter().map(|(name, facts)| (name, row(facts))).collect()
+}
+
+/// Returns what a row says about the files of a pack.
+pub fn facts(row: StoredPack) -> PackFacts {
+    let StoredPack { bytes, digest, index_bytes, index_digest, objects } = row;
+    PackFacts { bytes, digest, index_bytes, index_digest, objects }
+}

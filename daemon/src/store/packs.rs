@@ -1,0 +1,135 @@
+//! The manifest of each repository: one row for each of its packs. The files of the packs are in its directory.
+//!
+//! Every object that a ref reaches is in a pack of the manifest. [`add`] is the only function that adds a pack to an
+//! existing manifest; [`replace`] writes a manifest as a whole. Both are called by a holder of the lock of the
+//! repository, or for a repository that has no row yet, after the files were synced.
+
+use std::collections::BTreeMap;
+
+use farrier_proto::store::{Format, RepositoryVersion, StoredPack};
+
+use super::{
+    Read, Store, StoreError, Tx,
+    engine::{Range, Scan},
+    keys, raise_format, refs, value,
+};
+
+/// Number of rows to read at a time.
+const PAGE: usize = 1_000;
+
+/// Packs by name: the name of their files, without an extension.
+pub type Packs = BTreeMap<String, StoredPack>;
+
+/// Returns the packs in the manifest of a repository.
+pub async fn all(read: &impl Read, repository: u64) -> Result<Packs, StoreError> {
+    let (mut packs, mut range) = (Packs::new(), Range::prefix(keys::stored_packs(repository)));
+    loop {
+        let page = read.scan::<StoredPack>(&Scan::of(range.clone(), PAGE)).await?;
+        let is_last = page.len() < PAGE;
+        if let Some((last, _)) = page.last() {
+            range = range.after(last);
+        }
+        packs.extend(page.into_iter().filter_map(|(key, row)| Some((keys::stored_pack_name(&key)?.to_owned(), row))));
+        if is_last {
+            return Ok(packs);
+        }
+    }
+}
+
+/// Adds packs to the manifest of a repository.
+pub fn add(tx: &Tx, repository: u64, packs: &Packs) {
+    for (name, pack) in packs {
+        tx.put(keys::stored_pack(repository, name), pack);
+    }
+}
+
+/// Makes `packs` the manifest of a repository.
+pub async fn replace(tx: &Tx, repository: u64, packs: &Packs) -> Result<(), StoreError> {
+    let Some(before) = refs::version(tx, repository).await? else { return Ok(()) };
+    for name in all(tx, repository).await?.keys().filter(|name| !packs.contains_key(*name)) {
+        tx.delete(keys::stored_pack(repository, name));
+    }
+    add(tx, repository, packs);
+    tx.put(keys::repository_version(repository), &RepositoryVersion { has_manifest: true, ..before });
+    Ok(())
+}
+
+/// Lets the files in the directory of a repository decide which packs it has, until [`replace`] is called: before git
+/// replaces packs. The rows stay, so that lost packs can be named.
+pub async fn suspend(tx: &Tx, repository: u64) -> Result<(), StoreError> {
+    if let Some(before) = refs::version(tx, repository).await? {
+        tx.put(keys::repository_version(repository), &RepositoryVersion { has_manifest: false, ..before });
+    }
+    Ok(())
+}
+
+/// Makes earlier releases refuse the store, which would repack repositories without changing the manifests. Called
+/// before the first manifest is written.
+pub async fn prepare(store: &Store) -> Result<(), StoreError> {
+    let level = store.read().await?.get::<Format>(&keys::format()).await?.unwrap_or_default().level;
+    if level < value::FORMAT_LEVEL {
+        store.write(async |tx: Tx| raise_format(&tx).await).await?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::store::engine::MemoryEngine;
+
+    const REPOSITORY: u64 = 7;
+
+    fn packs(list: &[(&str, u64)]) -> Packs {
+        let pack = |bytes| StoredPack { bytes, objects: 1, ..StoredPack::default() };
+        list.iter().map(|(name, bytes)| ((*name).to_owned(), pack(*bytes))).collect()
+    }
+
+    #[tokio::test]
+    async fn a_manifest_is_replaced_as_a_whole_and_packs_are_added_to_it() {
+        let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store");
+        let (first, second) = (packs(&[("pack-1", 1), ("pack-2", 2)]), packs(&[("pack-2", 2), ("pack-3", 3)]));
+        let create = async |tx: Tx| {
+            replace(&tx, REPOSITORY, &first).await?;
+            refs::create(&tx, REPOSITORY, false, true, &[]);
+            // Of another repository.
+            add(&tx, REPOSITORY + 1, &first);
+            Ok::<_, StoreError>(())
+        };
+        store.write(create).await.expect("rows");
+        let has_manifest = async || {
+            let read = store.read().await.expect("a snapshot");
+            let version = refs::version(&read, REPOSITORY).await.expect("a row").expect("a version");
+            (version.has_manifest, all(&read, REPOSITORY).await.expect("rows"))
+        };
+        assert_eq!(has_manifest().await, (false, Packs::new()), "a repository without a version has no manifest");
+        store.write(async |tx: Tx| replace(&tx, REPOSITORY, &first).await).await.expect("written");
+        assert_eq!(has_manifest().await, (true, first.clone()));
+        store.write(async |tx: Tx| suspend(&tx, REPOSITORY).await).await.expect("written");
+        assert_eq!(has_manifest().await, (false, first.clone()), "the rows stay");
+        store.write(async |tx: Tx| replace(&tx, REPOSITORY, &second).await).await.expect("written");
+        assert_eq!(has_manifest().await, (true, second.clone()));
+        let added = async |tx: Tx| {
+            add(&tx, REPOSITORY, &packs(&[("pack-4", 4)]));
+            Ok::<_, StoreError>(())
+        };
+        store.write(added).await.expect("written");
+        let all_three = packs(&[("pack-2", 2), ("pack-3", 3), ("pack-4", 4)]);
+        assert_eq!(has_manifest().await, (true, all_three));
+    }
+
+    #[tokio::test]
+    async fn more_packs_than_a_page_are_read() {
+        let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store");
+        let names: Vec<String> = (0..=PAGE).map(|number| format!("pack-{number:040x}")).collect();
+        let many = packs(&names.iter().map(|name| (name.as_str(), 1)).collect::<Vec<_>>());
+        let write = async |tx: Tx| {
+            add(&tx, REPOSITORY, &many);
+            Ok::<_, StoreError>(())
+        };
+        store.write(write).await.expect("rows");
+        assert_eq!(all(&store.read().await.expect("a snapshot"), REPOSITORY).await.expect("rows"), many);
+    }
+}
