@@ -21,7 +21,7 @@ use crate::{
 
 /// Clients of one repository. All have the parent of the new commit.
 const CLIENTS: usize = 50;
-/// Repositories with so many clients. The kernel counts in steps of 10 ms, and the figure is the mean.
+/// Repositories with [`CLIENTS`] clients each. The kernel counts in steps of 10 ms, and the figure is the mean.
 const CROWDS: usize = 5;
 /// Repositories with one client, for the same reason.
 const ALONE: usize = 50;
