@@ -55,7 +55,7 @@ impl App {
                 Cmd::DeliveriesOfHost(host) => self.show_deliveries(|screen, env| screen.choose_host(host, env)),
                 Cmd::DeliveriesOfGroup(group) => self.show_deliveries(|screen, env| screen.choose_group(group, env)),
                 Cmd::DeliveriesOfProblem(group) => {
-                    self.show_deliveries(|screen, env| screen.choose_problem(group, env))
+                    self.show_deliveries(|screen, env| screen.choose_problem(group, env));
                 }
                 Cmd::Undo(cmd) => self.undo = Some((self.world.now, sender, *cmd)),
                 Cmd::Inspect(hook, id) => self.show_deliveries(|screen, env| screen.inspect(hook, &id, env)),

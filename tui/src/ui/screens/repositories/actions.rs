@@ -237,8 +237,13 @@ impl Repositories {
             Action::NewBranch | Action::NewTag | Action::DeleteBranch | Action::DeleteTag | Action::SyncMirrors => {
                 "write"
             }
-            Action::Edit | Action::Delete | Action::CancelMigration | Action::Hooks => "admin",
-            Action::Toggle | Action::Test | Action::Recover => "admin",
+            Action::Edit
+            | Action::Delete
+            | Action::CancelMigration
+            | Action::Hooks
+            | Action::Toggle
+            | Action::Test
+            | Action::Recover => "admin",
             Action::AddEntry | Action::ChangeEntry | Action::DeleteEntry => self.detail.tab.required_access(),
             _ => return None,
         };
