@@ -128,8 +128,8 @@ pub struct FailingWorkflow {
     /// When the first of these runs completed.
     #[cfg_attr(feature = "openapi", schema(format = DateTime))]
     pub failing_since: String,
-    /// Runs that failed recently; absent if there were none for two hours, or if not all runs of the last two hours were
-    /// read.
+    /// Runs that failed recently; absent if there were none for two hours, or if not all runs of the last two hours
+    /// were read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recent_failures: Option<RecentFailures>,
 }

@@ -68,12 +68,12 @@ impl PackFiles {
     /// has synced the files ([`PackFiles::sync`]) before it took the lock of the repository, because syncing a large
     /// pack takes long.
     ///
-    /// The steps: rename the index, then the pack. Until both files have their names, neither git nor the daemon's reader
-    /// uses the pack: both list the indexes and skip those without a pack. Then both find a complete pack. A reader that
-    /// listed the directory before lists it again when it misses an object. The index comes first, because
-    /// `git repack --cruft` before version 2.42 lists the packs, and fails if one has no index. No lock is needed, because
-    /// no other process knows the names: repacking removes only packs that it has read. [`Git::pack_changes`] syncs the
-    /// directory before a transaction adds the pack to the manifest.
+    /// The steps: rename the index, then the pack. Until both files have their names, neither git nor the daemon's
+    /// reader uses the pack: both list the indexes and skip those without a pack. Then both find a complete pack. A
+    /// reader that listed the directory before lists it again when it misses an object. The index comes first, because
+    /// `git repack --cruft` before version 2.42 lists the packs, and fails if one has no index. No lock is needed,
+    /// because no other process knows the names: repacking removes only packs that it has read. [`Git::pack_changes`]
+    /// syncs the directory before a transaction adds the pack to the manifest.
     ///
     /// If the daemon is killed: before the first rename, the files are in the workspace, which the next start removes.
     /// Between the renames, the repository has an index without a pack, which is ignored and stays. After the second
@@ -188,9 +188,9 @@ impl IncomingPack {
         }
     }
 
-    /// Makes the objects part of the repository `into`, and returns the size of the pack in bytes. [`Git::pack_changes`]
-    /// makes the names of its files durable. A pack without objects is removed; its size is 0. Continues if the future
-    /// is dropped.
+    /// Makes the objects part of the repository `into`, and returns the size of the pack in bytes.
+    /// [`Git::pack_changes`] makes the names of its files durable. A pack without objects is removed; its size is 0.
+    /// Continues if the future is dropped.
     ///
     /// After an error, the repository may have the pack. It is complete then, and no ref names its objects.
     pub async fn install(self, into: u64) -> Result<u64, GitError> {

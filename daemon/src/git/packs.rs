@@ -1,8 +1,8 @@
 //! The packs in the directory of a repository, for the manifest in the store.
 //!
-//! A pack belongs to a repository as soon as `<name>.pack` and `<name>.idx` are in its directory of packs. Both end with
-//! digests that git has computed: the index has that of the pack and its own. So a pack is described without reading
-//! it.
+//! A pack belongs to a repository as soon as `<name>.pack` and `<name>.idx` are in its directory of packs. Both end
+//! with digests that git has computed: the index has that of the pack and its own. So a pack is described without
+//! reading it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

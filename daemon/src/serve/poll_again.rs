@@ -1,9 +1,9 @@
 //! Polls a connection again at once if it wakes itself.
 //!
-//! hyper wakes the task of a connection from within the same task when the handler begins to read the body of a request.
-//! The runtime takes a task that wakes itself for one that gives way to others: it puts the task at the end of its queue
-//! and wakes another thread, which may move the connection to another processor. Most such polls have nothing left to
-//! do. For a request that is answered from memory, the wake-ups cost as much as the answer.
+//! hyper wakes the task of a connection from within the same task when the handler begins to read the body of a
+//! request. The runtime takes a task that wakes itself for a task that gives way to others: it puts the task at the end
+//! of its queue and wakes another thread, which may move the connection to another processor. Most such polls have
+//! nothing left to do. For a request that is answered from memory, the wake-ups cost as much as the answer.
 
 use std::{
     pin::Pin,

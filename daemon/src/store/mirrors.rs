@@ -37,8 +37,8 @@ pub async fn push_mirrors(read: &impl Read, repository: u64) -> Result<Vec<Mirro
     Ok(rows.into_iter().map(|(_, row)| row).filter(|row| !row.name.is_empty()).collect())
 }
 
-/// Returns the remotes of all mirrors after the remote `name` of the repository `after`, with their repositories, at most
-/// `limit`. The source of a pull mirror has an empty name.
+/// Returns the remotes of all mirrors after the remote `name` of the repository `after`, with their repositories, at
+/// most `limit`. The source of a pull mirror has an empty name.
 pub async fn remotes_after(
     read: &impl Read,
     after: Option<(u64, &str)>,

@@ -112,7 +112,8 @@ fn distinct_kinds(events: &[Event]) -> Vec<&Event> {
     kinds
 }
 
-/// Returns whether there are at most `limit` deliveries, and few enough to write them in the transaction of their events.
+/// Returns whether there are at most `limit` deliveries, and few enough to write them in the transaction of their
+/// events.
 fn is_small(events: &[Event], groups: &[HookGroup], limit: usize) -> bool {
     let hooks: usize = groups.iter().map(|group| group.hooks.len()).sum();
     if events.len().saturating_mul(hooks) > PAIRS_MAX {

@@ -20,8 +20,8 @@ const EVENTS_MAX: usize = 256;
 /// Maximum number of payloads that one step writes. They are larger than the other rows.
 const PAYLOADS_MAX: usize = 32;
 
-/// Makes the next step of the first fan-out of `queue`: writes at most `limit` deliveries, created at `now`, and nothing
-/// if there is no fan-out.
+/// Makes the next step of the first fan-out of `queue`: writes at most `limit` deliveries, created at `now`, and
+/// nothing if there is no fan-out.
 pub(super) async fn step(
     tx: &Tx,
     root_url: &str,

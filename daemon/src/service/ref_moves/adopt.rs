@@ -158,8 +158,8 @@ pub async fn adopt_marked(context: Context) {
     }
 }
 
-/// Adopts all repositories that an earlier release wrote, one after the other, and writes the missing manifests. Returns
-/// whether all refs were adopted. Repositories that cannot be adopted are logged.
+/// Adopts all repositories that an earlier release wrote, one after the other, and writes the missing manifests.
+/// Returns whether all refs were adopted. Repositories that cannot be adopted are logged.
 pub async fn adopt_all(context: &Context) -> Result<bool, Error> {
     let (mut after, mut is_complete) = (None, true);
     loop {

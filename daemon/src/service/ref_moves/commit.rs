@@ -22,8 +22,8 @@ use crate::{
     },
 };
 
-/// Decides about some updates and applies them in one transaction, which also adds `packs` to the manifest. `since`: the
-/// version before. Returns the decisions; if refs have changed, also the version afterwards and whether the default
+/// Decides about some updates and applies them in one transaction, which also adds `packs` to the manifest. `since`:
+/// the version before. Returns the decisions; if refs have changed, also the version afterwards and whether the default
 /// branch changed or may have changed.
 pub(super) async fn commit(
     facts: &Facts<'_>,

@@ -84,8 +84,8 @@ pub(super) fn payload_deliveries(key: &[u8]) -> Option<Range> {
     Some(Range::prefix(keys::event_deliveries(keys::first_id(key)?)))
 }
 
-/// Returns whether the check of `key` needs the deliveries of each event, which the next start lists if an earlier release
-/// wrote the data.
+/// Returns whether the check of `key` needs the deliveries of each event, which the next start lists if an earlier
+/// release wrote the data.
 pub fn needs_index(key: &[u8]) -> bool {
     keys::has_tag(key, "de") || keys::has_tag(key, "ep")
 }

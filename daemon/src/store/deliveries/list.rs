@@ -18,8 +18,8 @@ const ROWS_READ_MAX: usize = 20_000;
 const BATCH: usize = 100;
 /// Number of rows that a walk reads at a time.
 const WALK_BATCH: usize = 500;
-/// How much the order of creation times may differ from the order of ids. The time is taken before the transaction, which
-/// may run several times.
+/// How much the order of creation times may differ from the order of ids. The time is taken before the transaction,
+/// which may run several times.
 const CREATED_SLACK_MS: i64 = 60_000;
 /// Maximum number of deliveries that are counted for a total.
 const TOTAL_MAX: u64 = 10_000;

@@ -211,8 +211,8 @@ pub struct EngineInfo {
     pub name: &'static str,
     /// Size on disk, bytes; 0 for an engine without a file.
     pub size_bytes: u64,
-    /// The transaction that has kept views from being settled for more than five seconds. On a server it can be of another
-    /// program.
+    /// The transaction that has kept views from being settled for more than five seconds. On a server it can be of
+    /// another program.
     pub oldest_write: Option<OldestWrite>,
 }
 

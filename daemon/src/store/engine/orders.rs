@@ -57,7 +57,8 @@ impl Shared {
     }
 }
 
-/// The order of a transaction. Drop it when the effect of the transaction is decided, and before its caller is told.
+/// The order of a transaction. Drop it when the effect of the transaction is decided, and before its
+/// caller gets the result.
 #[derive(Debug)]
 pub(super) struct Order {
     pub(super) number: u64,

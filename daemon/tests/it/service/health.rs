@@ -34,12 +34,16 @@ async fn each_check_reports_its_status() {
         "checks": { "store": pass, "disk": pass, "deliveries": pass, "audit": pass, "ssh": pass } });
     assert_eq!(health(&farrier.tcp()).await, (200, all));
 
-    let full = TestDaemon::with(|config| config.artifacts.reserve_bytes = u64::MAX).await;
+    let clock = Clock::manual(1_767_323_045_000);
+    let full = TestDaemon::with_clock(clock.clone(), |config| config.artifacts.reserve_bytes = u64::MAX).await;
     let (status, body) = health(&full.tcp()).await;
     let disk_problem = "the disk is almost full: uploads are refused";
     assert_eq!((status, &body["status"], &body["problems"]), (503, &json!("fail"), &json!([disk_problem])));
-    assert_eq!(body["checks"]["disk"], json!([{ "status": "fail", "output": disk_problem }]));
+    let disk = json!([{ "status": "fail", "output": disk_problem, "since": "2026-01-02T03:04:05Z" }]);
+    assert_eq!(body["checks"]["disk"], disk);
     assert_eq!(body["checks"]["store"], pass);
+    clock.advance_ms(MINUTE_MS);
+    assert_eq!(health(&full.tcp()).await.1["checks"]["disk"], disk, "the time of the first check that found it");
     let status = full.admin(Method::GET, "/api/farrier/v1/status", Value::Null).await.json();
     assert_eq!(
         (&status["status"], &status["problems"]),

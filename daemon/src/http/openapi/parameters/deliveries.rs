@@ -5,7 +5,8 @@ use utoipa::IntoParams;
 queries! {
     /// Filters of deliveries. This list has cursors instead of page numbers, because totals are not always counted.
     DeliveryListParams {
-        /// Only deliveries with one of these statuses, separated by commas: `success`, `failure`, `pending`, `cancelled`.
+        /// Only deliveries with one of these statuses, separated by commas: `success`, `failure`, `pending`,
+        /// `cancelled`.
         status: String,
         /// Only deliveries of this event.
         event: String,
@@ -40,7 +41,8 @@ queries! {
         /// What the deliveries of a group have in common.
         #[param(pattern = "^(hook|reason|host)$", default = "hook")]
         by: String,
-        /// Only deliveries with one of these statuses, separated by commas: `success`, `failure`, `pending`, `cancelled`.
+        /// Only deliveries with one of these statuses, separated by commas: `success`, `failure`, `pending`,
+        /// `cancelled`.
         status: String,
         /// Only deliveries of this event.
         event: String,

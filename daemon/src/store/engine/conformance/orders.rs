@@ -111,7 +111,7 @@ pub(super) async fn a_reader_up_to_the_settled_order_misses_nothing(engine: Test
             committed
         });
     }
-    // Each step reads the events after the last one that it has seen.
+    // Each step reads the events after the last event that it has seen.
     let (mut seen, mut values) = (Vec::new(), BTreeMap::new());
     let mut read_step = async || {
         let view = engine.view().await;

@@ -1,5 +1,5 @@
-//! Finds the transaction of the server that keeps views from being settled, and so holds up the readers of events. It can
-//! be of another program and in another database of the server.
+//! Finds the transaction of the server that keeps views from being settled, and so holds up the readers of events. It
+//! can be of another program and in another database of the server.
 
 use std::{
     fmt::Write as _,

@@ -3,7 +3,7 @@
 
 use super::*;
 
-/// The newest commit of the recorded repository, and the one that was pushed afterwards.
+/// The newest commit of the recorded repository, and the commit that was pushed afterwards.
 const TIP: &str = "1e62adcd553b57f2bc1c57d5b9d611ac3474fb60";
 const NEXT: &str = "0a6105965eeabbd44e6b79d2ce033e21c242d221";
 /// An annotated tag.
@@ -47,7 +47,7 @@ fn recorded_fetches_of_jobs_are_understood() {
     let checkout = git(&["thin-pack", "no-progress", "ofs-delta", "deepen 1", &want, "done\n"]);
     assert_eq!(checkout.scope(), StateScope::Objects);
     assert!(!shallow.is_full_clone() && !checkout.is_full_clone());
-    // git fetch -q, in a clone that has the parent of the new commit: one round, without "done".
+    // git fetch -q, in a clone that has the parent of the new commit: a single round, without "done".
     let fetch = git(&["thin-pack", "no-progress", "include-tag", "ofs-delta", &next, &have]);
     assert!(fetch.has_haves() && !fetch.is_full_clone());
 }
