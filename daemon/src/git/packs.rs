@@ -293,7 +293,7 @@ mod tests {
         };
         let missing = async || git.pack_changes(ID, false, BTreeSet::from([name.clone()])).await.expect("read").missing;
         fs::remove_file(&index).expect("removed");
-        assert_eq!(missing().await, [name.clone()]);
+        assert_eq!(missing().await, std::slice::from_ref(&name));
         git.index_pack_again(ID, &name).await.expect("indexed");
         assert_eq!((damaged(true).await, missing().await), (None, Vec::new()));
         let whole = fs::read(&pack).expect("a pack");

@@ -121,7 +121,7 @@ mod tests {
                 return Poll::Ready(());
             }
             cx.waker().wake_by_ref();
-            cx.waker().clone().wake();
+            cx.waker().wake_by_ref();
             Poll::Pending
         }));
         assert_eq!((task.poll(&mut future), task.wakes()), (Poll::Ready(()), 0));
