@@ -49,7 +49,7 @@ pub(crate) fn draw(list: &dyn ListView, options: TableOptions, world: &World, ar
     let mut below = Rect { y: area.y + 1, height: area.height - 1, ..area };
     if let Some(problem) = list.problem().filter(|_| list.loaded_count() > 0) {
         // Loaded rows stay visible.
-        let error = refresh_error(list, problem, world);
+        let error = refresh_error(list, problem, world, area.width);
         below.height = below.height.saturating_sub(u16::try_from(error.len()).unwrap_or(0));
         lines(buf, Rect { y: below.bottom(), height: area.bottom() - below.bottom(), ..area }, error);
     }
@@ -82,20 +82,22 @@ pub(crate) fn column_at(list: &dyn ListView, world: &World, at: Position) -> Opt
     if !titles.contains(at) {
         return None;
     }
-    let columns = layout(&list.columns(), rows.width, list.name(), world);
+    let mut columns = layout(&list.columns(), rows.width, list.name(), world);
+    let indexes: Vec<usize> = columns.iter().map(|column| column.index).collect();
+    widen(&mut columns, &list.window(rows, &indexes, &world.clock));
     let placed = columns.iter().rev().find(|column| rows.x + column.x <= at.x).or(columns.first());
     placed.map(|column| column.index)
 }
 
 /// Returns the lines below rows that could not be refreshed.
-fn refresh_error(list: &dyn ListView, problem: &Problem, world: &World) -> Vec<(Role, String)> {
+fn refresh_error(list: &dyn ListView, problem: &Problem, world: &World, room: u16) -> Vec<(Role, String)> {
     let many = |n: i64| words::count(n);
     let rows = i64::try_from(list.loaded_count()).unwrap_or(i64::MAX);
     let of =
         list.total().filter(|total| *total > rows).map_or_else(String::new, |total| format!(" of {}", many(total)));
     if let Link::Down { problem, .. } = &world.link {
         let at = list.filled_at().map_or_else(String::new, |at| format!("rows are from {}, ", world.clock_at(at)));
-        let mut lines = vec![(Role::Text, format!("  {at}changes are disabled until it is back"))];
+        let mut lines = vec![(Role::Text, format!("  {at}changes are disabled until the daemon responds"))];
         // An overloaded daemon needs no advice.
         if !matches!(problem.kind, ProblemKind::Busy(_)) {
             lines.push((Role::Text, "  systemctl status farrierd     journalctl -u farrierd -n 50".to_owned()));
@@ -103,10 +105,15 @@ fn refresh_error(list: &dyn ListView, problem: &Problem, world: &World) -> Vec<(
         return lines;
     }
     let at = list.filled_at().map_or_else(String::new, |at| format!(", as of {}", world.clock_at(at)));
-    vec![
-        (Role::Error, format!("! {}", problem.line())),
-        (Role::Text, format!("  shown: {}{of} rows{at}    r refreshes, i shows details", many(rows))),
-    ]
+    let shown = format!("  shown: {}{of} rows{at}", many(rows));
+    let keys = "r refreshes, i shows details";
+    let mut lines = vec![(Role::Error, format!("! {}", problem.line()))];
+    if width(&shown) + 4 + width(keys) <= room {
+        lines.push((Role::Text, format!("{shown}    {keys}")));
+    } else {
+        lines.extend([shown, format!("  {keys}")].map(|line| (Role::Text, line)));
+    }
+    lines
 }
 
 /// A column with its position.
@@ -170,7 +177,8 @@ fn layout(all: &[ColumnHead], room: u16, list: &str, world: &World) -> Vec<Place
 /// Longer texts are not measured; they are wider than any column.
 const MEASURED_BYTES_MAX: usize = 400;
 
-/// Gives the blanks of the flexible column to columns whose visible texts are cut, the most important ones first.
+/// Gives the blanks of columns to those whose visible texts are cut, the most important ones first. The flexible column
+/// gives first, then the least important ones.
 fn widen(columns: &mut [PlacedColumn], rows: &[WindowRow]) {
     let cells = |row: &WindowRow, at: usize| {
         let text = &row.cells[at].text;
@@ -181,16 +189,31 @@ fn widen(columns: &mut [PlacedColumn], rows: &[WindowRow]) {
     let stays = |row: &&WindowRow, at: usize| row.cells.get(at + 1).is_none_or(|next| !next.text.is_empty());
     let needed = |at: usize| rows.iter().filter(|row| stays(row, at)).map(|row| cells(row, at)).max().unwrap_or(0);
     let Some(flexible) = columns.iter().position(|column| column.head.is_flexible) else { return };
-    let mut blanks = columns[flexible].width.saturating_sub(needed(flexible).max(columns[flexible].head.width));
-    let mut others: Vec<usize> = (0..columns.len()).filter(|at| *at != flexible).collect();
-    others.sort_by_key(|at| columns[*at].head.rank);
-    for at in others {
-        let more = needed(at).saturating_sub(columns[at].width).min(blanks);
-        columns[at].width += more;
-        columns[at].room += more;
-        blanks -= more;
-        columns[flexible].width -= more;
-        columns[flexible].room -= more;
+    let needs: Vec<u16> = (0..columns.len()).map(needed).collect();
+    // Whether a text of the column before continues over this one.
+    let holds_text =
+        |at: usize, before: u16| rows.iter().any(|row| row.cells[at].text.is_empty() && cells(row, at - 1) > before);
+    let kept = |at: usize| match columns[at].head {
+        head if at == flexible => needs[at].max(head.width),
+        _ if at > 0 && at - 1 != flexible && holds_text(at, columns[at - 1].width) => columns[at].width,
+        _ if at + 1 < columns.len() && holds_text(at + 1, columns[at].width) => columns[at].width,
+        // The arrow of the order needs two cells.
+        head => needs[at].max(width(head.title) + 2),
+    };
+    let mut blanks: Vec<u16> = (0..columns.len()).map(|at| columns[at].width.saturating_sub(kept(at))).collect();
+    let mut takers: Vec<usize> = (0..columns.len()).filter(|at| needs[*at] > columns[*at].width).collect();
+    takers.sort_by_key(|at| (columns[*at].head.rank, *at != flexible));
+    let mut givers: Vec<usize> = (0..columns.len()).filter(|at| blanks[*at] > 0).collect();
+    givers.sort_by_key(|at| (*at != flexible, std::cmp::Reverse(columns[*at].head.rank)));
+    for taker in takers {
+        for giver in &givers {
+            let more = needs[taker].saturating_sub(columns[taker].width).min(blanks[*giver]);
+            blanks[*giver] -= more;
+            columns[*giver].width -= more;
+            columns[*giver].room -= more;
+            columns[taker].width += more;
+            columns[taker].room += more;
+        }
     }
     let mut x = SIGNS;
     for column in columns {
@@ -219,6 +242,12 @@ fn header(list: &dyn ListView, columns: &[PlacedColumn]) -> TableRow<'static> {
     columns.iter().map(cell).collect()
 }
 
+/// Returns the color of the sign of a problem: yellow if a text of the row is yellow and none is red.
+fn problem_role(row: &WindowRow) -> Role {
+    let has = |role: Role| row.cells.iter().any(|cell| cell.role == role);
+    if has(Role::Warn) && !has(Role::Error) { Role::Warn } else { Role::Error }
+}
+
 fn table_row(row: &WindowRow, columns: &[PlacedColumn], focused: bool) -> TableRow<'static> {
     // Cells of the cursor's row have no color of their own.
     let style = |role: Role| match (row.is_current, focused) {
@@ -232,16 +261,20 @@ fn table_row(row: &WindowRow, columns: &[PlacedColumn], focused: bool) -> TableR
         let mut spans = Vec::with_capacity(5);
         let mut room = column.width;
         if at == 0 {
-            let (sign, role) = match (row.is_marked, row.is_problem) {
-                (true, _) => ("*", Role::Accent),
-                (false, true) => ("!", Role::Error),
-                (false, false) => (" ", Role::Error),
+            let problem = problem_role(row);
+            // A marked row keeps the sign of its problem.
+            let (sign, role, second) = match (row.is_marked, row.is_problem) {
+                (true, true) => ("*", Role::Accent, "!"),
+                (true, false) => ("*", Role::Accent, " "),
+                (false, true) => ("!", problem, " "),
+                (false, false) => (" ", Role::Text, " "),
             };
             let indent = row.indent.min(column.width);
             room -= indent;
             spans.push(Span::styled(if row.is_current { ">" } else { " " }, style(Role::Title)));
             spans.push(Span::styled(sign, style(role)));
-            spans.push(Span::raw(" ".repeat(usize::from(1 + indent))));
+            spans.push(Span::styled(second, style(if second == "!" { problem } else { Role::Text })));
+            spans.push(Span::raw(" ".repeat(usize::from(indent))));
         }
         // Long text continues over empty cells.
         let empty = row.cells[at + 1..].iter().take_while(|next| next.text.is_empty()).count();
@@ -300,7 +333,9 @@ fn placeholder(list: &dyn ListView, options: TableOptions, world: &World, area: 
                 }
                 _ => format!("Could not show {}.", options.what),
             };
-            shown.extend(wrapped(&what, area.width).into_iter().map(|line| (Role::Error, line)));
+            // The banner shows a lost connection in red.
+            let role = if matches!(world.link, Link::Down { .. }) { Role::Text } else { Role::Error };
+            shown.extend(wrapped(&what, area.width).into_iter().map(|line| (role, line)));
             shown.push(plain(""));
             shown.extend(wrapped(&problem.text, area.width.saturating_sub(4)).iter().map(|line| plain(line)));
             shown.push(plain(""));
@@ -375,5 +410,32 @@ mod tests {
         assert_eq!(widths(15, &rows), [(3, 11, 14), (16, 5, 5), (23, 9, 9)]);
         assert_eq!(widths(11, &rows), [(3, 11, 14), (16, 5, 5), (23, 5, 5)]);
         assert_eq!(widths(30, &[]), [(3, 30, 33), (35, 5, 5), (42, 5, 5)]);
+    }
+
+    #[test]
+    fn a_cut_text_of_the_flexible_column_gets_the_blanks_of_the_others() {
+        let rows = [row(["https://ci.example.net/hook", "-", "on"])];
+        // The titles and the arrow of the order keep three cells.
+        assert_eq!(widths(23, &rows), [(3, 27, 30), (32, 3, 3), (37, 3, 3)]);
+        assert_eq!(widths(26, &rows), [(3, 27, 30), (32, 4, 4), (38, 5, 5)], "the least important one gives first");
+        // The second text continues over the third column.
+        let rows = [row(["https://ci.example.net/hook", "feature", ""])];
+        assert_eq!(widths(26, &rows), [(3, 26, 29), (31, 5, 5), (38, 5, 5)]);
+    }
+
+    #[test]
+    fn a_marked_row_keeps_the_sign_of_its_problem() {
+        let mut buf = Buffer::empty(Rect::new(0, 0, 20, 1));
+        let area = buf.area;
+        let mut expiring = row(["junit.xml", "41m", "x"]);
+        (expiring.is_marked, expiring.is_problem) = (true, true);
+        expiring.cells[1].role = Role::Warn;
+        let columns = [column(0, 9, 0, true)];
+        Table::new([table_row(&expiring, &columns, true)], [12]).render(area, &mut buf);
+        let drawn: String = buf.content.iter().map(ratatui::buffer::Cell::symbol).collect();
+        assert_eq!(drawn.trim_end(), " *!junit.xml");
+        assert_eq!(problem_role(&expiring), Role::Warn);
+        expiring.cells[2].role = Role::Error;
+        assert_eq!(problem_role(&expiring), Role::Error);
     }
 }

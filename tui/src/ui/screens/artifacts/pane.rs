@@ -83,10 +83,11 @@ pub(super) fn third_pane(next: &[Arc<ArtifactSummary>], world: &World) -> ThirdP
 }
 
 fn expiring(artifact: &ArtifactSummary, world: &World, row: Rect, buf: &mut Buffer) {
-    let role = if expires_soon(artifact, world.clock.now.as_second()) { Role::Warn } else { Role::Text };
+    let is_soon = expires_soon(artifact, world.clock.now.as_second());
+    let (sign, role) = if is_soon { ("!", Role::Warn) } else { (" ", Role::Text) };
     let size = fit_left(buf, row, &human_bytes(artifact.size), Role::Muted);
     let row = Rect { width: row.width.saturating_sub(size + 2), ..row };
-    let left = text(buf, row, &format!("{:>8}  ", world.clock.left(artifact.expires())), role);
+    let left = text(buf, row, &format!("{sign}{:>7}  ", world.clock.left(artifact.expires())), role);
     let row = Rect { x: row.x + left, width: row.width.saturating_sub(left), ..row };
     text(buf, row, &format!("{}  run {}", artifact.name(), artifact.run), Role::Text);
 }

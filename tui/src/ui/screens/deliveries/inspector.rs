@@ -146,7 +146,7 @@ impl Inspector {
 
     fn lines(&self, room: u16, clock: &Clock) -> Lines {
         let Some(detail) = &self.detail else { return Vec::new() };
-        let lines = self.part(detail, clock);
+        let lines = self.part(detail, room, clock);
         if self.no_wrap {
             return lines;
         }
@@ -166,18 +166,18 @@ impl Inspector {
         };
         let lines: Vec<String> = match body.filter(|body| !body.is_empty() && !self.as_hex) {
             Some(body) => body.lines().map(str::to_owned).collect(),
-            None => self.part(detail, clock).into_iter().map(|(_, line)| line).collect(),
+            None => self.part(detail, u16::MAX, clock).into_iter().map(|(_, line)| line).collect(),
         };
         // Control characters are removed: the sender must not control the terminal, even if the pager passes them.
         Some(lines.iter().map(|line| clean_line(&line.replace('\t', "    ")).into_owned() + "\n").collect())
     }
 
     /// Returns the lines of the shown tab, not wrapped.
-    fn part(&self, detail: &DeliveryDetail, clock: &Clock) -> Lines {
+    fn part(&self, detail: &DeliveryDetail, room: u16, clock: &Clock) -> Lines {
         match self.part {
             0 => super::text::summary(detail, clock),
-            REQUEST => super::text::request(detail, self.body()),
-            RESPONSE => super::text::response(detail, self.body()),
+            REQUEST => super::text::request(detail, self.body(room)),
+            RESPONSE => super::text::response(detail, self.body(room)),
             CHANGES => match &self.compared {
                 Some((id, lines)) if *id == detail.delivery.id => lines.clone(),
                 _ => vec![(Role::Muted, "loading …".to_owned())],
@@ -198,8 +198,8 @@ impl Inspector {
             return ThirdPane::loading(PARTS[beside]);
         };
         let lines = match beside {
-            REQUEST => super::text::request(detail, self.body()),
-            RESPONSE => super::text::response(detail, self.body()),
+            REQUEST => super::text::request(detail, self.body(room)),
+            RESPONSE => super::text::response(detail, self.body(room)),
             _ => super::text::tries(detail, clock),
         };
         // The list and the second pane show the failure in red.
@@ -211,8 +211,8 @@ impl Inspector {
         ThirdPane::text(PARTS[beside], broken.collect(), room)
     }
 
-    fn body(&self) -> Body {
-        Body { as_hex: self.as_hex, wraps: !self.no_wrap }
+    fn body(&self, room: u16) -> Body {
+        Body { as_hex: self.as_hex, wraps: !self.no_wrap, room }
     }
 
     /// Returns the position, for example `line 5/41   2 of 7 with error`.
@@ -254,10 +254,13 @@ impl Inspector {
 fn outcome(delivery: &DeliverySummary) -> (String, Role) {
     let code = delivery_rows::code(delivery);
     if delivery.delivered().is_none() {
-        return ("no attempts yet".to_owned(), code.role);
+        return ("no attempts yet".to_owned(), Role::Muted);
     }
     let millis = words::count(delivery.millis());
-    (format!("{} in {millis} ms  attempt {}", code.text, delivery.attempts), code.role)
+    (
+        format!("{} in {millis} ms  attempt {}", code.text, delivery.attempts),
+        delivery_rows::state_role(delivery.state()),
+    )
 }
 
 /// Splits a line into parts of at most `room` cells. Continuation parts are aligned with the value.

@@ -18,14 +18,22 @@ pub(crate) fn event(delivery: &DeliverySummary) -> String {
     }
 }
 
-/// Returns the status of the response, or a mark for no response. It is not red beside a result that is.
+/// Returns the status of the response, or a mark for no response. Only the result beside it has a color.
 pub(crate) fn code(delivery: &DeliverySummary) -> CellText {
-    let failed = if delivery.state() == "failed" { Role::Text } else { Role::Error };
     match delivery.status_code {
         0 if delivery.delivered().is_none() => CellText::of(Role::Muted, "-"),
-        0 => CellText::of(failed, "FAIL"),
-        code @ 200..300 => CellText::plain(code.to_string()),
-        code => CellText::of(failed, code.to_string()),
+        0 => CellText::plain("FAIL"),
+        code => CellText::plain(code.to_string()),
+    }
+}
+
+/// Returns the color of a state: red for a delivery that is not tried again, yellow for one that is.
+pub(super) fn state_role(state: &str) -> Role {
+    match state {
+        "success" => Role::Text,
+        "pending" => Role::Warn,
+        "failed" => Role::Error,
+        _ => Role::Muted,
     }
 }
 
@@ -41,20 +49,19 @@ fn word(delivery: &DeliverySummary) -> &str {
 
 /// Returns the state in one or two words.
 pub(crate) fn result(delivery: &DeliverySummary, clock: &Clock) -> CellText {
-    match (delivery.state(), delivery.next_attempt()) {
-        ("success", _) => CellText::plain("ok"),
-        ("pending", Some(next)) if delivery.attempts > 0 => {
-            CellText::of(Role::Warn, format!("retry {}", clock.time_of(next)))
-        }
+    let reason = Some(delivery.status()).filter(|status| !matches!(*status, "" | "OK"));
+    let text = match (delivery.state(), delivery.next_attempt(), reason) {
+        ("success", ..) => "ok".to_owned(),
+        ("pending", Some(next), _) if delivery.attempts > 0 => format!("retry {}", clock.time_of(next)),
         // Its hook fails and is only probed.
-        ("pending", Some(next)) => CellText::of(Role::Warn, format!("waits {}", clock.time_of(next))),
-        ("pending", _) => CellText::of(Role::Warn, "waits"),
-        ("failed", _) => CellText::of(Role::Error, format!("FAILED {}", delivery.status())),
-        ("cancelled", _) if !matches!(delivery.status(), "" | "OK") => {
-            CellText::of(Role::Muted, format!("cancelled: {}", delivery.status()))
-        }
-        (other, _) => CellText::of(Role::Muted, other),
-    }
+        ("pending", Some(next), _) => format!("waits {}", clock.time_of(next)),
+        ("pending", ..) => "waits".to_owned(),
+        ("failed", _, Some(reason)) => format!("FAILED {reason}"),
+        ("failed", ..) => "FAILED".to_owned(),
+        ("cancelled", _, Some(reason)) => format!("cancelled: {reason}"),
+        (other, ..) => other.to_owned(),
+    };
+    CellText::of(state_role(delivery.state()), text)
 }
 
 /// Returns `2/9`, and the total number of attempts if a user requested additional ones.

@@ -38,7 +38,8 @@ pub(super) fn summary(detail: &DeliveryDetail, clock: &Clock) -> Lines {
         lines.push((Role::Warn, format!("next     {}   R redelivers now", clock.stamp(next))));
     }
     if let Some(last) = detail.history.last().filter(|last| !last.error.is_empty()) {
-        lines.push((Role::Error, format!("error    {}: {}", last.error_class, last.error)));
+        let role = delivery_rows::state_role(&delivery.state);
+        lines.push((role, format!("error    {}: {}", last.error_class, last.error)));
     }
     lines.push((Role::Text, String::new()));
     lines.extend(tries(detail, clock));
@@ -62,6 +63,8 @@ fn headers(lines: &mut Lines, headers: &std::collections::BTreeMap<String, Strin
 pub(crate) struct Body {
     pub(super) as_hex: bool,
     pub(super) wraps: bool,
+    /// Width for the lines of a hex dump, in cells.
+    pub(super) room: u16,
 }
 
 impl Body {
@@ -138,19 +141,22 @@ pub(super) fn response(detail: &DeliveryDetail, form: Body) -> Lines {
     lines
 }
 
-/// Returns the lines about every attempt. An outcome equal to the previous one is abbreviated.
+/// Returns the lines about every attempt. An outcome equal to the previous one is abbreviated. Of the failed attempts,
+/// only the last one has a color: that of the delivery's state.
 pub(super) fn tries(detail: &DeliveryDetail, clock: &Clock) -> Lines {
     let mut before = String::new();
-    let tries = detail.history.iter().map(|one| {
+    let tries = detail.history.iter().enumerate().map(|(at, one)| {
+        let failed =
+            if at + 1 == detail.history.len() { delivery_rows::state_role(&detail.delivery.state) } else { Role::Text };
         let (role, outcome) = match (one.status_code, one.error.as_str()) {
             (code @ 200..300, "") => (Role::Ok, code.to_string()),
-            (0, error) => (Role::Error, error.to_owned()),
-            (code, "") => (Role::Error, code.to_string()),
-            (code, error) => (Role::Error, format!("{code} {error}")),
+            (0, error) => (failed, error.to_owned()),
+            (code, "") => (failed, code.to_string()),
+            (code, error) => (failed, format!("{code} {error}")),
         };
         let time = clock.time(&one.started_at);
-        let same = before == outcome && role == Role::Error;
-        let (role, outcome) = if same { (Role::Muted, "same result".to_owned()) } else { (role, outcome) };
+        let same = before == outcome && role != Role::Ok;
+        let outcome = if same { "same result".to_owned() } else { outcome };
         if !same {
             before.clone_from(&outcome);
         }
@@ -164,21 +170,19 @@ pub(super) fn tries(detail: &DeliveryDetail, clock: &Clock) -> Lines {
 fn shown(lines: &mut Lines, body: &[u8], form: Body) {
     match as_text(body).filter(|_| !form.as_hex) {
         Some(text) => lines.extend(text.lines().map(|line| (Role::Text, line.replace('\t', "    ")))),
-        None => hex(lines, body),
+        None => lines.extend(hex_lines(body, form.room).map(|line| (Role::Text, line))),
     }
 }
 
-fn hex(lines: &mut Lines, body: &[u8]) {
-    lines.extend(hex_lines(body).map(|line| (Role::Text, line)));
-}
-
-/// Formats sixteen bytes per line: offset, hex values, characters.
-fn hex_lines(bytes: &[u8]) -> impl Iterator<Item = String> {
-    bytes.chunks(16).enumerate().map(|(row, chunk)| {
+/// Formats as many bytes per line as fit into `room` cells, at most sixteen: offset, hex values, characters.
+fn hex_lines(bytes: &[u8], room: u16) -> impl Iterator<Item = String> {
+    // The offset, the blanks, and four cells per byte.
+    let count = [16, 8].into_iter().find(|count| 11 + 4 * count <= usize::from(room)).unwrap_or(4);
+    bytes.chunks(count).enumerate().map(move |(row, chunk)| {
         let hex: Vec<String> = chunk.iter().map(|byte| format!("{byte:02x}")).collect();
         let text: String =
             chunk.iter().map(|byte| if (b' '..=b'~').contains(byte) { char::from(*byte) } else { '.' }).collect();
-        format!("{:08x}  {:<47}  {text}", row * 16, hex.join(" "))
+        format!("{:08x}  {:<2$}  {text}", row * count, hex.join(" "), 3 * count - 1)
     })
 }
 
@@ -235,12 +239,17 @@ mod tests {
         let clock = Clock::at(jiff::Timestamp::UNIX_EPOCH, crate::ui::times::Times::default());
         let red = |lines: &Lines| lines.iter().filter(|(role, _)| *role == Role::Error).count();
         assert_eq!(red(&summary(&detail, &clock)), 1, "{:?}", summary(&detail, &clock));
-        assert_eq!(red(&tries(&detail, &clock)), 2, "the attempts have different errors");
+        assert_eq!(red(&tries(&detail, &clock)), 1, "only the last attempt is final");
+        detail.delivery.state = "pending".into();
+        for lines in [summary(&detail, &clock), tries(&detail, &clock)] {
+            assert_eq!(red(&lines), 0, "a delivery that is tried again is not red: {lines:?}");
+            assert!(lines.iter().any(|(role, _)| *role == Role::Warn), "{lines:?}");
+        }
     }
 
     #[test]
     fn unsent_requests_and_missing_responses_are_labeled() {
-        let form = Body { as_hex: false, wraps: true };
+        let form = Body { as_hex: false, wraps: true, room: 80 };
         let mut detail = DeliveryDetail::default();
         let first = |lines: Lines| lines[0].1.clone();
         assert_eq!(first(request(&detail, form)), "not sent yet");
@@ -257,7 +266,7 @@ mod tests {
         for binary in [&[0xff, 0xfe][..], b"a\0b", &[0xc3, 0x28], &[7]] {
             assert_eq!(as_text(binary), None, "{binary:?}");
         }
-        let form = Body { as_hex: false, wraps: true };
+        let form = Body { as_hex: false, wraps: true, room: 80 };
         let mut lines = Lines::new();
         shown(&mut lines, &[0xff; 17], form);
         assert_eq!(lines.len(), 2);
@@ -267,9 +276,12 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_shown_sixteen_per_line() {
-        let lines: Vec<String> = hex_lines(b"0123456789abcdef\n").collect();
+    fn a_line_has_as_many_bytes_as_fit() {
+        let lines: Vec<String> = hex_lines(b"0123456789abcdef\n", 75).collect();
         assert_eq!(lines[0], "00000000  30 31 32 33 34 35 36 37 38 39 61 62 63 64 65 66  0123456789abcdef");
         assert_eq!(lines[1], format!("00000010  {:<47}  .", "0a"));
+        let narrow: Vec<String> = hex_lines(b"0123456789abcdef\n", 74).collect();
+        assert_eq!(narrow[1], "00000008  38 39 61 62 63 64 65 66  89abcdef");
+        assert_eq!(hex_lines(b"01234567", 27).collect::<Vec<_>>()[1], "00000004  34 35 36 37  4567");
     }
 }

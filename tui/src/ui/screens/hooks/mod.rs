@@ -203,7 +203,11 @@ impl Hooks {
             text(buf, area, &format!(" hooks of {path}   Esc shows all hooks"), Role::Title);
             return;
         }
-        let counted = KINDS.iter().zip(self.counts).map(|(kind, count)| format!("{kind} {count}"));
+        // The numbers are known after the first response.
+        let is_counted = self.feed.filled_at().is_some();
+        let name =
+            |(kind, count): (&&str, usize)| if is_counted { format!("{kind} {count}") } else { (*kind).to_owned() };
+        let counted = KINDS.iter().zip(self.counts).map(name);
         panes::tabs(counted, self.kind, true, &world.tabs, area, buf);
     }
 }

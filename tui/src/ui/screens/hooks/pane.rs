@@ -29,7 +29,12 @@ fn facts(hook: &HookSummary, rows: &[DeliverySummary], world: &World) -> Vec<(Ro
     ];
     if let Some(at) = hook.last_attempt() {
         let status = if hook.last_status() == 0 { "no response".to_owned() } else { hook.last_status().to_string() };
-        let role = if (200..300).contains(&hook.last_status()) { Role::Ok } else { Role::Error };
+        let is_retried = rows.first().is_some_and(|row| row.state() == "pending");
+        let role = match hook.last_status() {
+            200..300 => Role::Ok,
+            _ if is_retried => Role::Warn,
+            _ => Role::Error,
+        };
         facts.push((
             role,
             "last",
@@ -131,15 +136,15 @@ pub(super) fn third_pane(rows: Option<&[DeliverySummary]>, clock: &Clock) -> Thi
 fn recent_lines(rows: &[DeliverySummary], clock: &Clock) -> Vec<Vec<LinePart>> {
     let mut before = String::new();
     let mut lines = Vec::with_capacity(rows.len());
-    for row in rows {
+    for (at, row) in rows.iter().enumerate() {
         let (code, result) = (delivery_rows::code(row), delivery_rows::result(row, clock));
-        let at = row.delivered().unwrap_or(row.created());
-        let what = format!("{}  {} ", clock.time_of(at), pad(&delivery_rows::event(row), 14));
-        let state = format!("{:>4}  {}", code.text, result.text);
-        // Only the newest of several equal failures is highlighted.
-        let again = code.role == Role::Error && before == result.text;
-        let role = if again { Role::Text } else { code.role };
-        lines.push(vec![LinePart::Text(Role::Text, what), LinePart::Text(role, state)]);
+        let time = row.delivered().unwrap_or(row.created());
+        let event = pad(&delivery_rows::event(row), 14);
+        let what = format!("{}  {event} {:>4}  ", clock.time_of(time), code.text);
+        // Only the newest of several equal failures is red, and the details show that of the last delivery.
+        let is_shown = at == 0 || before == result.text;
+        let role = if result.role == Role::Error && is_shown { Role::Text } else { result.role };
+        lines.push(vec![LinePart::Text(Role::Text, what), LinePart::Text(role, result.text.clone())]);
         before = result.text;
     }
     lines

@@ -262,6 +262,9 @@ impl Screen for DaemonLog {
     fn status(&self, _: &World) -> String {
         // The daemon may have older records, and does not say so.
         let status = self.rows.list.status_text(None) + self.rows.list.loaded_rows_note();
+        if self.rows.filled_at().is_none() {
+            return status;
+        }
         format!("{status}  {} error  {} warn", self.count("error"), self.count("warn"))
     }
 
@@ -271,20 +274,20 @@ impl Screen for DaemonLog {
         let mode = match (world.paused, self.follows) {
             (true, _) => "paused",
             (false, true) => "follow",
-            (false, false) => "F follows",
+            (false, false) => "F follow",
         };
         let own = match self.own {
-            OwnRequests::Hidden => "full screens hidden (o)",
-            OwnRequests::Shown => "full screens shown (o)",
+            OwnRequests::Hidden => "o show requests of full screens",
+            OwnRequests::Shown => "o hide requests of full screens",
         };
         let notes = format!("{own}   {mode}");
         fit_left(buf, rest, if width(&notes) < rest.width { &notes } else { mode }, Role::Muted);
         let area = below(area, 1);
         let empty: &[&str] = &[
-            "No records of this level.",
+            if self.level == LogLevel::ALL[0] { "No records." } else { "No records of this level." },
             "",
-            "The daemon has the newest records in memory: log.recent_records and",
-            "log.recent_bytes. log.filter decides what is logged.",
+            "The daemon keeps the newest records in memory; log.recent_records and",
+            "log.recent_bytes limit them. log.filter decides what is logged.",
         ];
         let options = TableOptions { what: "log records", empty, focused: true };
         let detail = |room: u16| {
