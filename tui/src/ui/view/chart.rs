@@ -15,8 +15,8 @@ const LABEL: u16 = 8;
 pub(crate) const CHART_BELOW: u16 = 2;
 /// Steps of a column in one cell.
 const STEPS: u64 = 8;
-/// The columns of failures in a cell, from empty to full. A full cell also differs from others without colors.
-const FAILED: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "▒"];
+/// A cell of failures, which also differs from the others without colors. A cell cannot show the ends of two columns.
+const FAILED: &str = "▒";
 /// Periods up to this length have rates per second, longer ones per minute.
 const SECONDS_MAX: i64 = 120;
 
@@ -47,11 +47,34 @@ const UNITS: [(&str, i64); 4] = [("/s", 1), ("/min", 60), ("/h", 3_600), ("/d", 
 /// Formats the rate of `count` events in `secs` seconds, for a period of `period_secs`: `0.3/s`, `41/s`, `2.4k/min`. A
 /// low rate has a longer unit, such as `3/h`, so that only a rate of zero is shown as zero.
 pub(crate) fn rate(count: i64, secs: i64, period_secs: i64) -> String {
+    match visible_unit(count, secs, period_secs) {
+        Some(unit) => rate_in(unit, count, secs),
+        None => "<0.1/d".to_owned(),
+    }
+}
+
+/// Formats the rate of `highest` events in `secs` seconds in the unit of the average rate of all counts.
+fn highest_rate(highest: i64, secs: i64, counts: &[i64], step_secs: i64) -> String {
+    let period = step_secs.max(1).saturating_mul(i64::try_from(counts.len()).unwrap_or(i64::MAX));
+    match visible_unit(counts.iter().sum(), period, period) {
+        Some(unit) => rate_in(unit, highest, secs),
+        None => rate(highest, secs, period),
+    }
+}
+
+/// Returns ten times the rate of `count` events in `secs` seconds, in units of `per` seconds.
+fn tenths(count: i64, secs: i64, per: i64) -> i128 {
+    i128::from(count.max(0)) * 10 * i128::from(per) / i128::from(secs.max(1))
+}
+
+/// Returns the shortest unit in which a rate is not shown as zero; `None` if it is too low for all units.
+fn visible_unit(count: i64, secs: i64, period_secs: i64) -> Option<(&'static str, i64)> {
     let units = if period_secs <= SECONDS_MAX { &UNITS[..] } else { &UNITS[1..] };
-    let in_tenths = |per: i64| i128::from(count.max(0)) * 10 * i128::from(per) / i128::from(secs.max(1));
-    let visible = units.iter().find(|(_, per)| count <= 0 || in_tenths(*per) > 0);
-    let Some((name, per)) = visible else { return "<0.1/d".to_owned() };
-    let tenths = in_tenths(*per);
+    units.iter().copied().find(|(_, per)| count <= 0 || tenths(count, secs, *per) > 0)
+}
+
+fn rate_in((name, per): (&str, i64), count: i64, secs: i64) -> String {
+    let tenths = tenths(count, secs, per);
     match tenths {
         0..100 if tenths % 10 == 0 => format!("{}{name}", tenths / 10),
         0..100 => format!("{}.{}{name}", tenths / 10, tenths % 10),
@@ -99,14 +122,6 @@ impl Measure {
             Self::Millis => joined(values, cells, |some| some.iter().copied().max().unwrap_or(0)),
         }
     }
-
-    /// Formats the value of a column that stands for `secs` seconds, in a chart of `period_secs`.
-    fn label(self, value: i64, secs: i64, period_secs: i64) -> String {
-        match self {
-            Self::Rate => rate(value, secs, period_secs),
-            Self::Millis => millis(value),
-        }
-    }
 }
 
 /// Returns at most `cells` values for a sparkline of all counts.
@@ -118,8 +133,7 @@ pub(crate) fn resampled(counts: &[i64], cells: u16) -> Vec<i64> {
 pub(crate) fn peak(counts: &[i64], step_secs: i64, cells: u16) -> String {
     let (all, each) = sums(counts, cells);
     let secs = step_secs.max(1) * i64::try_from(each).unwrap_or(1);
-    let shown = secs * i64::try_from(all.len()).unwrap_or(1);
-    rate(all.into_iter().max().unwrap_or(0), secs, shown)
+    highest_rate(all.into_iter().max().unwrap_or(0), secs, counts, step_secs)
 }
 
 /// Returns the time axis below a sparkline of `cells` columns: `60 s ago   now`. `None` if there is no room for it.
@@ -209,31 +223,31 @@ impl Chart {
         let labeled = |y: u16, label: &str, buf: &mut Buffer| {
             text(buf, row(y), &format!("{label:>0$}", usize::from(LABEL)), Role::Muted);
         };
-        labeled(0, &self.measure.label(most, secs, shown), buf);
+        let highest = match self.measure {
+            Measure::Rate => highest_rate(most, secs, &self.values, self.step_secs),
+            Measure::Millis => millis(most),
+        };
+        labeled(0, &highest, buf);
         labeled(rows, "0", buf);
-        let (start, middle) = (format!("{} ago", period(shown)), period(shown / 2));
+        let (start, middle) = (format!("{} ago", period(shown)), format!("{} ago", period(shown / 2)));
         let below = Rect { x: inner.x, width: area.right() - inner.x, ..row(rows + 1) };
         text(buf, below, &start, Role::Muted);
         let at = |x: u16| Rect { x: below.x + x.min(below.width), width: below.width.saturating_sub(x), ..below };
         // The middle is left out if its label would touch the others.
         if wide >= 40 {
-            text(buf, at((wide / 2).saturating_sub(2)), &middle, Role::Muted);
+            text(buf, at((wide / 2).saturating_sub(4)), &middle, Role::Muted);
         }
         text(buf, at(wide.saturating_sub(3)), "now", Role::Muted);
     }
 }
 
-/// Draws columns of failures over others.
+/// Draws columns of failures over others, in whole cells: at least one, so that a failure is visible.
 fn draw_failures(buf: &mut Buffer, inner: Rect, columns: &[u64]) {
     for (column, x) in columns.iter().zip(inner.x..inner.right()) {
-        let mut left = *column;
-        for y in (inner.y..inner.bottom()).rev() {
-            if left == 0 {
-                break;
-            }
-            let block = FAILED[usize::try_from(left.min(STEPS)).unwrap_or(0)];
-            buf[(x, y)].set_symbol(block).set_style(Role::Error.style());
-            left = left.saturating_sub(STEPS);
+        let cells = if *column > 0 { (column + STEPS / 2).div_euclid(STEPS).max(1) } else { 0 };
+        let cells = usize::try_from(cells).unwrap_or(usize::MAX);
+        for y in (inner.y..inner.bottom()).rev().take(cells) {
+            buf[(x, y)].set_symbol(FAILED).set_style(Role::Error.style());
         }
     }
 }
@@ -315,6 +329,22 @@ mod tests {
         assert_eq!(buf[(11, 0)].style().fg, Role::Accent.style().fg);
         assert_eq!(buf[(10, 1)].style().fg, Role::Accent.style().fg);
         assert_eq!((buf[(11, 1)].symbol(), buf[(10, 1)].symbol()), ("▒", "█"));
+    }
+
+    #[test]
+    fn failures_fill_whole_cells_without_a_hole_above() {
+        let failing = Chart { failed: vec![0, 1, 11, 13], ..chart(&[16, 16, 16, 16], 1) };
+        assert_eq!(drawn(&failing, 14, 2)[..2], ["    16/s │███▒", "         │█▒▒▒"]);
+    }
+
+    #[test]
+    fn the_highest_rate_has_the_unit_of_the_average() {
+        let mut day = [0; 288];
+        day[100] = 1;
+        day[200] = 2;
+        assert_eq!((rate(3, 86_400, 86_400), peak(&day, 300, 288)), ("0.1/h".into(), "24/h".into()));
+        assert!(drawn(&chart(&day, 300), 298, 2)[0].starts_with("    24/h │"));
+        assert_eq!(peak(&[60; 60], 60, 60), "60/min");
     }
 
     #[test]
