@@ -1,5 +1,7 @@
 //! A scrollable text, such as messages and error details.
 
+use std::cell::Cell;
+
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::Step;
@@ -12,6 +14,9 @@ use crate::ui::{
 
 /// Characters that a table moves to the side for each key.
 const SIDE_STEP: usize = 16;
+/// Width of the box, in cells, and the largest one for a text without longer lines. A table has the width of its lines.
+const WIDTH_MIN: u16 = 76;
+const WIDTH_MAX: u16 = 100;
 
 /// A text in a box.
 #[derive(Clone)]
@@ -19,6 +24,8 @@ pub(crate) struct TextView {
     title: String,
     text: String,
     top: usize,
+    /// The largest first line, as of the last drawing, which wraps lines.
+    top_max: Cell<usize>,
     /// The text that `y` copies, and its label.
     copy: Option<(String, &'static str)>,
     /// Whether only Esc closes it, because the text is shown once.
@@ -36,7 +43,15 @@ impl std::fmt::Debug for TextView {
 
 impl TextView {
     pub(crate) fn new(title: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { title: title.into(), text: text.into(), top: 0, copy: None, closes_on_esc_only: false, left: None }
+        Self {
+            title: title.into(),
+            text: text.into(),
+            top: 0,
+            top_max: Cell::new(0),
+            copy: None,
+            closes_on_esc_only: false,
+            left: None,
+        }
     }
 
     /// Returns a view of a text with columns, which scrolls to the side.
@@ -88,13 +103,14 @@ impl TextView {
             Key::Char(_) | Key::Enter | Key::Backspace | Key::Left => return Step::Close,
             _ => {}
         }
-        self.top = self.top.min(self.text.lines().count().saturating_sub(1));
+        self.top = self.top.min(self.top_max.get());
         Step::Stay
     }
 
     pub(super) fn draw(&self, body: Rect, buf: &mut Buffer) {
         let longest = self.text.lines().map(width).max().unwrap_or(0).saturating_add(4);
-        let wanted = if self.left.is_some() { longest.max(76) } else { 76 };
+        let fits = self.left.is_some() || longest <= WIDTH_MAX;
+        let wanted = if fits { longest.max(WIDTH_MIN) } else { WIDTH_MIN };
         let wide = wanted.min(body.width);
         let shown: Vec<String> = match self.left {
             Some(left) => self.text.lines().map(|line| line.chars().skip(left).collect()).collect(),
@@ -103,7 +119,8 @@ impl TextView {
         let high = u16::try_from(shown.len()).unwrap_or(u16::MAX).saturating_add(2);
         let inner = boxed(buf, body, wide, high, &self.title);
         // A text that fits does not scroll.
-        let top = self.top.min(shown.len().saturating_sub(inner.height.into()));
+        self.top_max.set(shown.len().saturating_sub(inner.height.into()));
+        let top = self.top.min(self.top_max.get());
         lines(buf, inner, shown.into_iter().skip(top).map(|line| (Role::Text, line)));
     }
 }

@@ -254,13 +254,25 @@ fn status_line(app: &App, area: Rect, buf: &mut Buffer) {
         (Some((Tone::Plain, _)) | None, Some(waiting)) => Some((Tone::Error, waiting.as_str())),
         (notice, _) => notice,
     };
+    let left = left_status(app);
     if let Some((tone, notice)) = notice {
         let role = if tone == Tone::Error { Role::Error } else { Role::Accent };
         // On a narrow terminal, a notice replaces the position.
-        let room = if area.width < NARROW { area.width } else { area.width - area.width / 3 };
+        let beside = area.width.saturating_sub(width(&left) + 2);
+        let room = if area.width < NARROW { area.width } else { beside.max(area.width - area.width / 3) };
         let shown = fit(notice, room);
         right = area.width - fit_left(buf, area, &shown, role).min(area.width);
     }
+    // The note must not truncate the status.
+    let aside = app.status_note().filter(|aside| notice.is_none() && width(&left) + 2 + width(aside) <= area.width);
+    if let Some(aside) = aside {
+        right = area.width - fit_left(buf, area, &aside, Role::Accent);
+    }
+    text(buf, Rect { width: right.saturating_sub(1), ..area }, &left, Role::Muted);
+}
+
+/// Returns the marks of the state of the program, and the status of the screen.
+fn left_status(app: &App) -> String {
     let marks =
         [(app.world.changes_are_disabled(), "RO  "), (app.world.slow, "slow  "), (app.world.paused, "paused  ")];
     let marks: String = marks.into_iter().filter_map(|(is, mark)| is.then_some(mark)).collect();
@@ -273,11 +285,5 @@ fn status_line(app: &App, area: Rect, buf: &mut Buffer) {
         None => String::new(),
     };
     let running = app.world.transfers.word().map_or_else(String::new, |word| format!("{word}  "));
-    let left = format!(" {marks}{stale}{running}{}", app.screen().status(&app.world));
-    // The note must not truncate the status.
-    let aside = app.status_note().filter(|aside| notice.is_none() && width(&left) + 2 + width(aside) <= area.width);
-    if let Some(aside) = aside {
-        right = area.width - fit_left(buf, area, &aside, Role::Accent);
-    }
-    text(buf, Rect { width: right.saturating_sub(1), ..area }, &left, Role::Muted);
+    format!(" {marks}{stale}{running}{}", app.screen().status(&app.world))
 }

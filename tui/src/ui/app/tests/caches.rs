@@ -21,7 +21,8 @@ fn the_screen_shows_entries_with_hits_and_the_usage_of_each_repository() {
         for part in ["[5 Artif]", "linux-cargo-5f2a", "3.0 GiB", "1 204", "5m", "8c1f0b2e", "in all"] {
             assert!(text.contains(part), "{part}: {text}");
         }
-        let (large, small) = (text.find("5.0 GiB       2  infra/gateway"), text.find("180.0 MiB       2  web/site"));
+        let (large, small) =
+            (text.find("5.0 GiB       2 entries  infra/gateway"), text.find("180.0 MiB       2 entries  web/site"));
         assert!(large.is_some() && large < small, "the largest repository comes first: {text}");
         screen.press(Key::Esc);
         assert_eq!(screen.app.current, ScreenId::Artifacts);
@@ -95,7 +96,7 @@ fn marked_entries_are_deleted_together_and_those_that_failed_stay_marked() {
     );
     screen.answer_last(Ok(Answer::Batch(vec![None, Some("it is gone (404)".into())])));
     let text = screen.text();
-    assert!(text.contains("1 cache entry deleted, 1 failed and stay marked"), "{text}");
+    assert!(text.contains("1 cache entry deleted, 1 failed and stays marked"), "{text}");
     screen.answer_last_of(|request| *request == Request::Caches, Ok(caches()));
     screen.press(Key::Esc);
     assert!(screen.text().contains("marked 1"), "{}", screen.text());

@@ -72,7 +72,9 @@ impl Caches {
     fn usage_lines(&self) -> impl Iterator<Item = (Role, String)> {
         self.usage.iter().map(|one| {
             let size = human_bytes(one.active_caches_size_in_bytes);
-            (Role::Text, format!("{size:>9}  {:>6}  {}", words::count(one.active_caches_count), one.full_name))
+            let noun = if one.active_caches_count == 1 { "entry" } else { "entries" };
+            let count = words::count(one.active_caches_count);
+            (Role::Text, format!("{size:>9}  {count:>6} {noun:<7}  {}", one.full_name))
         })
     }
 

@@ -15,7 +15,7 @@ use crate::{
     ui::{
         keymap::{Action, Scope},
         screens::repositories::task_lines,
-        view::{CHART_BELOW, Chart, LinePart, Role, below, parts, rule, text, wrapped},
+        view::{CHART_BELOW, Chart, LinePart, Role, below, parts, rule, text, width, wrapped},
         words,
         world::World,
     },
@@ -244,11 +244,14 @@ impl Sections<'_> {
             return y + 1;
         }
         y += used;
-        for line in unchecked.iter().flat_map(|line| wrapped(line, area.width.saturating_sub(4))) {
-            if y < area.bottom() {
-                text(buf, row(y), &format!(" ? {line}"), Role::Warn);
+        for check in unchecked {
+            for (at, line) in wrapped(&check, area.width.saturating_sub(4)).iter().enumerate() {
+                if y < area.bottom() {
+                    let sign = if at == 0 { "?" } else { " " };
+                    text(buf, row(y), &format!(" {sign} {line}"), Role::Warn);
+                }
+                y += 1;
             }
-            y += 1;
         }
         y.min(area.bottom())
     }
@@ -267,8 +270,10 @@ impl Sections<'_> {
             (false, false) => format!(" {age}"),
             (false, true) => String::new(),
         };
+        let fits = |word: &str| lines_max > 1 || width(&problem.text) + width(word) + width(&aside) + 4 <= room;
         let aside = match problem.trend.filter(|_| shows_keys) {
-            Some(trend) if room >= TREND_WORDS_FROM => format!("{} {aside}", trend.word()),
+            // The sign leaves more room for a sentence that would be cut.
+            Some(trend) if room >= TREND_WORDS_FROM && fits(trend.word()) => format!("{} {aside}", trend.word()),
             Some(trend) => format!("{} {aside}", trend.sign()),
             None => aside,
         };

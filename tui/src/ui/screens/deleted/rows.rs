@@ -71,7 +71,7 @@ static REPOSITORIES: [Column<DeletedRepositorySummary>; 5] = columns!(
     DeletedRepositorySummary,
     [Column {
         title: "NAME",
-        width: 20,
+        width: 16,
         right: false,
         rank: 0,
         cell: |row, _| CellText::plain(row.full_name()),

@@ -1,6 +1,6 @@
 //! Formats background tasks as lines: the phases of one task, and a progress bar per running task.
 
-use farrier_common::api::BackgroundTask;
+use farrier_common::api::{BackgroundTask, TaskPhase};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use crate::{
@@ -25,7 +25,7 @@ const KIND: usize = 10;
 pub(crate) fn progress_line(task: &BackgroundTask) -> ProgressLine {
     let counted = task.total > 0;
     ProgressLine {
-        what: if task.kind == "migration" { "migrate" } else { "task" },
+        what: if task.kind == "migration" { "import" } else { "task" },
         name: if task.repository.is_empty() { task.kind.clone() } else { task.repository.clone() },
         share: counted.then_some((task.done, task.total)),
         note: match progress::seconds_left(task) {
@@ -61,7 +61,7 @@ pub(crate) fn draw_progress_lines(all: &[ProgressLine], area: Rect, y: u16, buf:
     y
 }
 
-/// Formats `migrate   data/lake2       [██████····]  61 %  ETA 00:24` for a line of `room` cells.
+/// Formats `import    data/lake2       [██████····]  61 %  ETA 00:24` for a line of `room` cells.
 fn progress_parts(one: &ProgressLine, room: u16) -> Vec<LinePart> {
     let share = one.share.map(|(done, total)| format!(" {:>3} %  ", words::percent(done, total)));
     let rest = format!("{}{}", share.unwrap_or_default(), one.note);
@@ -94,18 +94,27 @@ fn in_lines(facts: &[String], room: u16) -> Vec<String> {
     lines
 }
 
-/// Returns the phases of a task and the progress of the current one, in lines of `room` cells.
+/// Returns the current phase of a task with its progress, then the phases that are done, in lines of `room` cells. The
+/// current one is first because a low pane does not show all phases.
 pub(crate) fn phases(task: &BackgroundTask, room: u16) -> Vec<Vec<LinePart>> {
-    let mut lines = Vec::new();
-    for phase in &task.phases {
-        let many = if phase.total > 0 { counted(phase.total, &phase.unit) } else { String::new() };
-        let took = progress::took(phase.took_millis);
-        let line = format!("  {:<PHASE$}  done  {took:>9}  {many}", phase.name);
-        let short = || format!("  {:<PHASE_SHORT$}  {took:>8}  {many}", phase.name);
-        let line = if width(line.trim_end()) > room { short() } else { line };
-        lines.push(vec![LinePart::Text(Role::Muted, line.trim_end().to_owned())]);
-    }
-    let mut current = vec![LinePart::plain(format!("> {:<PHASE$}  ", task.phase))];
+    let done = |is_short: bool| {
+        let line = move |phase: &TaskPhase| {
+            let many = if phase.total > 0 { counted(phase.total, &phase.unit) } else { String::new() };
+            let took = progress::took(phase.took_millis);
+            let line = if is_short {
+                format!("  {:<PHASE_SHORT$}  {took:>8}  {many}", phase.name)
+            } else {
+                format!("  {:<PHASE$}  done  {took:>9}  {many}", phase.name)
+            };
+            line.trim_end().to_owned()
+        };
+        task.phases.iter().map(line).collect::<Vec<_>>()
+    };
+    let full = done(false);
+    // All lines have the same columns.
+    let is_short = full.iter().any(|line| width(line) > room);
+    let name = if is_short { PHASE_SHORT } else { PHASE };
+    let mut current = vec![LinePart::plain(format!("> {:<name$}  ", task.phase))];
     let percent = progress::percent(task);
     match percent {
         Some(percent) => current.extend([
@@ -114,7 +123,6 @@ pub(crate) fn phases(task: &BackgroundTask, room: u16) -> Vec<Vec<LinePart>> {
         ]),
         None => current.push(LinePart::plain(progress::took(task.phase_millis))),
     }
-    lines.push(current);
     let mut facts = Vec::new();
     if percent.is_some() {
         facts.push(format!("{} of {}", words::count(task.done), counted(task.total, &task.unit)));
@@ -124,8 +132,10 @@ pub(crate) fn phases(task: &BackgroundTask, room: u16) -> Vec<Vec<LinePart>> {
     }
     facts.extend(progress::rate(task).map(|rate| format!("{}/s", human_bytes(rate))));
     facts.extend(progress::seconds_left(task).map(progress::eta));
-    lines.extend(in_lines(&facts, room).into_iter().map(|line| vec![LinePart::plain(line)]));
-    lines
+    let facts = in_lines(&facts, room).into_iter().map(LinePart::plain);
+    let done = if is_short { done(true) } else { full };
+    let done = done.into_iter().map(|line| LinePart::Text(Role::Muted, line));
+    std::iter::once(current).chain(facts.chain(done).map(|part| vec![part])).collect()
 }
 
 #[cfg(test)]
@@ -140,36 +150,37 @@ mod tests {
             unit: "deltas".into(),
             done: 87,
             total: 89,
-            phases: vec![farrier_common::api::TaskPhase {
-                name: "Receiving objects".into(),
-                total: 412,
-                unit: "objects".into(),
-                took_millis: 1_500,
-            }],
+            phases: vec![
+                TaskPhase { name: "Receiving objects".into(), total: 412, unit: "objects".into(), took_millis: 1_500 },
+                TaskPhase { name: "Checking".into(), took_millis: 0, ..TaskPhase::default() },
+            ],
             ..BackgroundTask::default()
         };
         let lines: Vec<String> = phases(&task, 80).iter().map(|line| text_of(line, 80)).collect();
-        assert!(lines[0].ends_with("1.5 s  412 objects"), "{lines:?}");
-        assert_eq!(lines[2], "  87 of 89 deltas", "{lines:?}");
+        assert!(lines[0].starts_with("> Resolving deltas"), "{lines:?}");
+        assert_eq!(lines[1], "  87 of 89 deltas", "{lines:?}");
+        assert!(lines[2].ends_with("1.5 s  412 objects"), "{lines:?}");
 
         let running = BackgroundTask { bytes: 4 << 20, ..task };
         let narrow: Vec<String> = phases(&running, 45).iter().map(|line| text_of(line, 80)).collect();
-        assert!(narrow[0].ends_with("     1.5 s  412 objects") && !narrow[0].contains("done"), "{narrow:?}");
-        let facts = phases(&running, 30).iter().skip(2).map(|line| text_of(line, 80)).collect::<Vec<_>>();
+        let done = &narrow[narrow.len() - 2..];
+        assert!(done[0].ends_with("     1.5 s  412 objects"), "{narrow:?}");
+        assert!(done.iter().all(|line| !line.contains("done")), "all lines have the same columns: {narrow:?}");
+        let facts = phases(&running, 30).iter().skip(1).take(2).map(|line| text_of(line, 80)).collect::<Vec<_>>();
         assert_eq!(facts, ["  87 of 89 deltas", "  4.0 MiB received"]);
     }
 
     #[test]
     fn a_progress_line_truncates_the_name_and_keeps_the_percentage() {
         let mut one = ProgressLine {
-            what: "migrate",
+            what: "import",
             name: "data/lake2".into(),
             share: Some((61, 100)),
             note: "ETA 00:24".into(),
         };
         let line = text_of(&progress_parts(&one, 59), 80);
         assert!(
-            line.starts_with(" migrate   data/lake2  ") && line.ends_with("  [██████····]  61 %  ETA 00:24"),
+            line.starts_with(" import    data/lake2  ") && line.ends_with("  [██████····]  61 %  ETA 00:24"),
             "{line}"
         );
         assert_eq!(width(&line), 59);

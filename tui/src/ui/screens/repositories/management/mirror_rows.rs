@@ -116,7 +116,7 @@ static COLUMNS: [Column<MirrorRow>; 6] = [
         width: 8,
         right: true,
         rank: 3,
-        cell: |mirror, _| CellText::of(Role::Muted, &*mirror.interval),
+        cell: |mirror, _| CellText::of(Role::Muted, without_zeros(&mirror.interval)),
         order: None,
     },
     Column {
@@ -128,6 +128,12 @@ static COLUMNS: [Column<MirrorRow>; 6] = [
         order: None,
     },
 ];
+
+/// Removes the parts that are zero from the end of an interval: `8h0m0s` becomes `8h`.
+fn without_zeros(interval: &str) -> &str {
+    let minutes = interval.strip_suffix("m0s").map_or(interval, |rest| &interval[..=rest.len()]);
+    minutes.strip_suffix("h0m").map_or(minutes, |rest| &interval[..=rest.len()])
+}
 
 impl Haystack for MirrorRow {
     fn text(&self) -> Cow<'_, str> {
