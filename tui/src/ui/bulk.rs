@@ -23,6 +23,11 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     }
 }
 
+/// Returns `stays marked` for one object, else `stay marked`.
+pub(crate) fn stay_marked(count: usize) -> &'static str {
+    if count == 1 { "stays marked" } else { "stay marked" }
+}
+
 /// An action on several objects of a kind.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BulkAction {
@@ -81,7 +86,7 @@ pub(crate) fn report(count: usize, noun: &str, done: &str, failed: &[(String, St
         return env.notify(format!("{} {done}", counted(count, noun)));
     }
     let good = count - failed.len();
-    env.warn(format!("{} {done}, {} failed and stay marked", counted(good, noun), failed.len()));
+    env.warn(format!("{} {done}, {} failed and {}", counted(good, noun), failed.len(), stay_marked(failed.len())));
     let lines: Vec<String> = failed.iter().map(|(name, why)| format!("{name}\n  {why}")).collect();
     let title = format!("{} failed, {good} {done}", failed.len());
     env.open(Layer::TextView(TextView::new(title, lines.join("\n"))));
@@ -94,6 +99,7 @@ mod tests {
     #[test]
     fn nouns_are_pluralized_unless_the_count_is_one() {
         assert_eq!(counted(1, "delivery"), "1 delivery");
+        assert_eq!((stay_marked(1), stay_marked(2)), ("stays marked", "stay marked"));
         assert_eq!((counted(2, "delivery"), counted(0, "hook")), ("2 deliveries".into(), "0 hooks".into()));
     }
 }

@@ -195,12 +195,12 @@ impl World {
         if self.read_only {
             let context = self.context.as_ref().filter(|context| context.server.read_only);
             return Some(context.map_or_else(
-                || "off: --read-only was given".to_owned(),
-                |context| format!("off: the context {} is read-only", context.name),
+                || "--read-only was given".to_owned(),
+                |context| format!("the context {} is read-only", context.name),
             ));
         }
         if let Some(level) = self.other_level() {
-            return Some(format!("off: {level}"));
+            return Some(level);
         }
         matches!(self.link, Link::Down { .. }).then(|| "daemon not reachable".to_owned())
     }

@@ -101,7 +101,7 @@ fn the_screen_lists_artifacts_of_all_repositories_and_edits_marked_ones() {
     session.type_keys("/name:txt$\r");
     session.wait_for("1/3 of 7");
     session.type_keys("*e");
-    session.wait_for("Expire 3 artifacts");
+    session.wait_for("Set the expiry of 3 artifacts");
     session.type_keys("7");
     session.wait_for("3 artifacts set to expire");
     session.wait_for("6d 23h");

@@ -67,7 +67,7 @@ impl App {
 
     /// Reports a key without an action; not again for each repetition of a key that is held down.
     fn unknown(&mut self, key: Key) {
-        let text = format!("No action on '{}' here, ? help", key.name());
+        let text = format!("{} has no action here; ? shows the keys", key.name());
         let lately = |since: Duration| self.world.now < since + UNKNOWN_EVERY;
         if !self.notice.as_ref().is_some_and(|(_, shown, since)| *shown == text && lately(*since)) {
             self.notify(Tone::Plain, text);
@@ -306,10 +306,10 @@ impl App {
             pick: Pick::Do(Cmd::Quit { wait }),
         };
         let items = vec![
-            item('w', "Wait: quit when everything is saved", true),
-            item('s', "Stop and quit: partial artifacts are kept and continued later", false),
+            item('w', "Wait until everything is saved", true),
+            item('s', "Quit now: partial files are kept and continued later", false),
         ];
-        self.open_own(Layer::Menu(Menu::new(format!("{what}; Ctrl-C again quits"), items)));
+        self.open_own(Layer::Menu(Menu::new(format!("{what}; C-c again quits"), items)));
     }
 
     /// Undoes the last switch, else the last change of marks.

@@ -60,7 +60,7 @@ impl App {
         let stay = Cmd::Notify(Tone::Plain, format!("Still connected to {}", self.server()));
         let items = vec![
             item('w', "Wait: stay connected".to_owned(), stay),
-            item('s', format!("Stop and connect to {word}: partial artifacts are kept"), Cmd::Reconnect(target)),
+            item('s', format!("Stop and connect to {word}: partial files are kept"), Cmd::Reconnect(target)),
         ];
         self.open_own(Layer::Menu(Menu::new(what, items)));
         Ok(())

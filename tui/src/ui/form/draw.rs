@@ -28,6 +28,20 @@ enum FormRow<'a> {
     Buttons,
 }
 
+/// Returns the first visible row, so that the field in row `at` and the notes below it are visible. If they do not fit
+/// into `height` rows, the field and its first notes are, or the row with the cursor of an open list.
+fn first_row(rows: &[FormRow], at: usize, height: usize) -> usize {
+    let is_note = |row: &&FormRow| matches!(row, FormRow::Note(..));
+    let notes = rows.iter().skip(at + 1).take_while(is_note).count();
+    let list_cursor = |row: &FormRow| matches!(row, FormRow::Note(Role::Selected, _));
+    let top = (at + 1 + notes.max(1)).saturating_sub(height).min(at);
+    let top = match rows.iter().position(list_cursor) {
+        Some(cursor) => top.max((cursor + 1).saturating_sub(height)),
+        None => top,
+    };
+    top.min(rows.len().saturating_sub(height))
+}
+
 impl Form {
     pub(crate) fn draw(&self, world: &World, body: Rect, buf: &mut Buffer) -> Option<Position> {
         let inside = body.width.min(100).saturating_sub(4);
@@ -42,9 +56,7 @@ impl Form {
             FormRow::Buttons => on_buttons,
             _ => false,
         });
-        // Keep the row below the focus visible: it has the error.
-        let top = (focused.unwrap_or(0) + 2).saturating_sub(usize::from(inner.height));
-        let top = top.min(rows.len().saturating_sub(usize::from(inner.height)));
+        let top = focused.map_or(0, |at| first_row(&rows, at, usize::from(inner.height)));
         let mut cursor = None;
         for (row, y) in rows.iter().skip(top).zip(inner.y..inner.bottom()) {
             let line = Rect { y, height: 1, ..inner };

@@ -121,7 +121,7 @@ impl Field {
         let mine = if mine.is_empty() { "(empty)" } else { &mine };
         Some((
             Role::Error,
-            format!("! changed meanwhile to: {shown}; yours: {mine}. C-{KEEP} keeps yours, C-{TAKE} takes theirs"),
+            format!("! changed meanwhile to: {shown}; yours: {mine}. C-{TAKE} takes theirs, C-{KEEP} keeps yours"),
         ))
     }
 }

@@ -326,11 +326,19 @@ impl Form {
             return &[("y", "discard"), ("any other key", "keep editing")];
         }
         if self.fields.get(self.focus).is_some_and(|field| field.theirs.is_some()) {
-            return &[("C-t", "take theirs"), ("C-o", "keep yours"), ("Tab", "next"), ("Esc", "cancel")];
+            return &[("C-t", "theirs"), ("C-o", "yours"), ("Tab", "next"), ("Esc", "cancel")];
         }
         if self.kind.text_to_edit(self).is_some() {
-            return &[("C-x", "editor"), ("Tab", "next"), ("S-Tab", "back"), ("C-s", "submit"), ("Esc", "cancel")];
+            return &[("Tab", "next"), ("C-s", "submit"), ("C-x", "editor"), ("S-Tab", "back"), ("Esc", "cancel")];
         }
-        &[("Tab", "next"), ("S-Tab", "back"), ("Space", "toggle"), ("C-s", "submit"), ("Esc", "cancel")]
+        match self.fields.get(self.focus).map(|field| &field.kind) {
+            Some(FieldValue::MultiSelect(many)) if many.is_open() => {
+                &[("Space", "toggle"), ("*", "all"), ("Enter", "done"), ("Up Down", "move"), ("Esc", "close list")]
+            }
+            Some(FieldValue::Toggle(_) | FieldValue::Choice(..)) => {
+                &[("Tab", "next"), ("C-s", "submit"), ("Space", "toggle"), ("S-Tab", "back"), ("Esc", "cancel")]
+            }
+            _ => &[("Tab", "next"), ("C-s", "submit"), ("S-Tab", "back"), ("Esc", "cancel")],
+        }
     }
 }

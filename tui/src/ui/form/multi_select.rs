@@ -33,6 +33,11 @@ impl MultiSelect {
         self.chosen = (0..self.options.len()).filter(|at| names.contains(&self.options[*at].0.as_str())).collect();
     }
 
+    /// Returns whether the list is open.
+    pub(super) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
     /// Returns the search text of the open list.
     pub(super) fn typed(&self) -> Option<&str> {
         self.open.as_ref().map(|open| open.typed.as_str())
@@ -98,7 +103,7 @@ impl MultiSelect {
     pub(super) fn summary(&self) -> String {
         let count = format!("{} of {}", self.chosen.len(), self.options.len());
         match &self.open {
-            Some(open) => format!("{count}   type to filter: {}   Space toggles, * all, Enter done", open.typed),
+            Some(open) => format!("{count}   filter: {}", open.typed),
             None if self.chosen.len() > 4 => format!("{count}   Enter opens"),
             None => format!("{}   {count}   Enter opens", self.names(false).join(", ")),
         }
@@ -109,11 +114,12 @@ impl MultiSelect {
         let Some(open) = &self.open else { return Vec::new() };
         let shown = self.shown();
         let top = open.at.saturating_sub(VISIBLE - 1);
+        let longest = self.options.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
         let line = |(row, at): (usize, &usize)| {
             let sign = if self.chosen.contains(at) { "[x]" } else { "[ ]" };
             let (name, meaning) = &self.options[*at];
             let cursor = if row == open.at { ">" } else { " " };
-            (row == open.at, format!("{cursor}{sign} {name:<24} {meaning}"))
+            (row == open.at, format!("{cursor}{sign} {name:<longest$}  {meaning}"))
         };
         shown.iter().enumerate().skip(top).take(VISIBLE).map(line).collect()
     }

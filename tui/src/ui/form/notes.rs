@@ -75,7 +75,7 @@ impl Form {
     pub(super) fn note(&self, name: &str) -> Option<(Role, String)> {
         let note = self.notes.iter().find(|note| note.name == name)?;
         Some(match &note.result {
-            None => (Role::Muted, "..".to_owned()),
+            None => (Role::Muted, "checking …".to_owned()),
             Some((true, text)) => (Role::Ok, format!("ok: {text}")),
             Some((false, text)) => (Role::Warn, format!("warning: {text}")),
         })

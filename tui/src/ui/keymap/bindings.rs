@@ -97,7 +97,7 @@ const SCREENS: &[Binding] = &[
         .of(O::Repository)
         .changes(),
     bind(S::Repositories, &[C('o')], A::Artifacts, "Show runs and artifacts", "artifacts").of(O::Repository),
-    bind(S::Repositories, &[C('w')], A::Hooks, "Show webhooks", "").of(O::Repository),
+    bind(S::Repositories, &[C('w')], A::Hooks, "Show hooks", "").of(O::Repository),
     bind(S::Repositories, &[C('D')], A::Delete, "Delete the repository", "delete")
         .words("repo delete")
         .also("remove destroy")
@@ -132,7 +132,7 @@ const SCREENS: &[Binding] = &[
         .of(O::Repository)
         .changes(),
     bind(S::Repository, &[C('o')], A::Artifacts, "Show runs and artifacts", "artifacts").of(O::Repository),
-    bind(S::Repository, &[C('w')], A::Hooks, "Show webhooks", "hooks").of(O::Repository),
+    bind(S::Repository, &[C('w')], A::Hooks, "Show hooks", "hooks").of(O::Repository),
     bind(S::Dashboard, &[Key::Enter, C('l'), Key::Right], A::Open, "Open the selected item", "open"),
     bind(
         S::Dashboard,

@@ -3,7 +3,7 @@
 //! Enter alone never confirms: the focus is on Cancel, and for irreversible changes the name or the number of objects
 //! must be typed before Enter. Keys that are pressed before the user can read the question are dropped.
 
-use std::time::Duration;
+use std::{cell::Cell, time::Duration};
 
 use farrier_common::api::RecoveredDeliveries;
 use ratatui::{
@@ -33,6 +33,8 @@ pub(crate) struct Confirm {
     title: String,
     lines: Vec<String>,
     verb: &'static str,
+    /// The label of the button that changes nothing.
+    no: &'static str,
     /// The text that must be typed, and the input.
     typed: Option<(String, Line)>,
     on_verb: bool,
@@ -45,6 +47,12 @@ pub(crate) struct Confirm {
     counting: Option<Box<Counting>>,
     /// Why it cannot be confirmed.
     off: Option<String>,
+    /// Index of the first visible line of the text.
+    top: Cell<usize>,
+    /// Number of lines that were visible when it was last drawn: PgUp and PgDn scroll by as many.
+    page: Cell<usize>,
+    /// Whether the text has more lines than were visible when it was last drawn.
+    is_cut: Cell<bool>,
 }
 
 /// A copy that can be saved first.
@@ -78,6 +86,7 @@ impl Confirm {
             title,
             lines,
             verb,
+            no: "Cancel",
             typed: None,
             on_verb: false,
             opened: world.now,
@@ -86,6 +95,9 @@ impl Confirm {
             copy: None,
             counting: None,
             off: None,
+            top: Cell::new(0),
+            page: Cell::new(1),
+            is_cut: Cell::new(false),
         }
     }
 
@@ -110,6 +122,12 @@ impl Confirm {
         world: &World,
     ) -> Self {
         Self { typed: Some((word, Line::default())), ..Self::simple(title, lines, verb, request, world) }
+    }
+
+    /// Names the button that changes nothing, for a question about cancelling something: "Cancel" would have two meanings.
+    #[must_use]
+    pub(crate) fn or(self, no: &'static str) -> Self {
+        Self { no, ..self }
     }
 
     /// Offers to save a copy first; the request is sent only after the copy is saved.
@@ -203,6 +221,18 @@ impl Confirm {
         if world.now.saturating_sub(self.opened) < DEAF {
             return Step::Stay;
         }
+        // The next drawing limits the position.
+        match key {
+            Key::PageDown => {
+                self.top.set(self.top.get().saturating_add(self.page.get()));
+                return Step::Stay;
+            }
+            Key::PageUp => {
+                self.top.set(self.top.get().saturating_sub(self.page.get()));
+                return Step::Stay;
+            }
+            _ => {}
+        }
         if let Some(copy) = &mut self.copy {
             match key {
                 Key::Up | Key::Down => {
@@ -262,30 +292,43 @@ impl Confirm {
     }
 
     pub(super) fn hints(&self) -> &'static [(&'static str, &'static str)] {
-        if self.copy.is_some() {
-            &[("type", "the word"), ("Down Space", "save a copy first"), ("Enter", "confirm"), ("Esc", "cancel")]
-        } else if self.typed.is_some() {
-            &[("type", "the word"), ("Enter", "confirm"), ("Esc", "cancel")]
-        } else {
-            &[("y", "yes"), ("n", "no"), ("Tab", "button"), ("Esc", "cancel")]
+        match (&self.copy, &self.typed, self.is_cut.get()) {
+            (Some(copy), ..) if copy.focused => &[("Space", "save a copy first"), ("Up", "back"), ("Esc", "cancel")],
+            (Some(_), _, true) => {
+                &[("Enter", "confirm"), ("PgDn", "more"), ("Down", "save a copy first"), ("Esc", "cancel")]
+            }
+            (Some(_), _, false) => &[("Enter", "confirm"), ("Down", "save a copy first"), ("Esc", "cancel")],
+            (None, Some(_), true) => &[("Enter", "confirm"), ("PgDn", "more"), ("Esc", "cancel")],
+            (None, Some(_), false) => &[("Enter", "confirm"), ("Esc", "cancel")],
+            (None, None, true) => &[("y", "yes"), ("n", "no"), ("PgDn", "more"), ("Tab", "button"), ("Esc", "close")],
+            (None, None, false) => &[("y", "yes"), ("n", "no"), ("Tab", "button"), ("Esc", "close")],
         }
     }
 
     pub(super) fn draw(&self, world: &World, body: Rect, buf: &mut Buffer) -> Option<Position> {
         let room = 60.min(body.width).saturating_sub(4);
         let mut lines: Vec<String> = self.lines.iter().flat_map(|line| wrapped(line, room)).collect();
-        // Keep the word to type, its field and the buttons visible; cut the text above them.
+        // Keep the word to type, its field and the buttons visible; scroll the text above them.
         let copied = u16::from(self.copy.is_some());
         let mut extra: u16 = if self.typed.is_some() { 6 + copied } else { 4 };
-        // Without room for the whole text, it gets the blank row above the buttons.
-        let blank = u16::from(lines.len() <= usize::from(body.height.saturating_sub(extra)));
+        // Without room for the whole text, it gets the blank row above the buttons and, if the field fits beside its
+        // label, the row of the field.
+        let is_cut = lines.len() > usize::from(body.height.saturating_sub(extra));
+        let blank = u16::from(!is_cut);
         extra = extra.saturating_sub(1 - blank);
-        let rows = usize::from(body.height.saturating_sub(extra));
-        if lines.len() > rows {
-            lines.truncate(rows);
-            if let Some(last) = lines.last_mut() {
-                last.push_str(" …");
-            }
+        let label = self.typed.as_ref().map(|(word, _)| format!("Type {word} to confirm:")).unwrap_or_default();
+        let field = self.typed.as_ref().map_or(0, |(word, _)| width(word) + 4);
+        let is_beside = is_cut && self.typed.is_some() && width(&label) + 1 + field <= room;
+        extra -= u16::from(is_beside);
+        let rows = usize::from(body.height.saturating_sub(extra)).max(1);
+        self.page.set(rows);
+        self.is_cut.set(lines.len() > rows);
+        self.top.set(self.top.get().min(lines.len().saturating_sub(rows)));
+        let below = lines.len() > self.top.get() + rows;
+        lines = lines.into_iter().skip(self.top.get()).take(rows).collect();
+        // Without room for the sign, the hint in the last row remains.
+        if let Some(last) = lines.last_mut().filter(|last| below && width(last) + 2 <= room) {
+            last.push_str(" …");
         }
         let extra = extra - u16::from(self.typed.is_some()) - copied;
         if let Some(copy) = &self.copy {
@@ -293,8 +336,8 @@ impl Confirm {
             let cursor = if copy.focused { ">" } else { " " };
             lines.push(format!("{cursor}{sign} Save {} first", copy.request.file().unwrap_or_default()));
         }
-        if let Some((word, _)) = &self.typed {
-            lines.push(format!("Type {word} to confirm:"));
+        if self.typed.is_some() {
+            lines.push(label.clone());
         }
         let high = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(extra);
         let inner = boxed(buf, body, 60, high, &self.title);
@@ -306,11 +349,18 @@ impl Confirm {
         }
         let mut cursor = None;
         if let Some((word, line)) = &self.typed {
-            let wide = (width(word) + 4).clamp(20, inner.width.max(20)).min(inner.width);
+            let (before, most) = if is_beside {
+                y -= 1;
+                (width(&label) + 1, inner.width.saturating_sub(width(&label) + 1))
+            } else {
+                (0, inner.width)
+            };
+            let wide = (width(word) + 4).clamp(20, most.max(20)).min(most);
             let (shown, at) = line.window(wide.saturating_sub(3));
-            text(buf, row(y), &format!("[{shown:<0$}]", usize::from(wide.saturating_sub(2))), Role::Key);
+            let area = Rect { x: inner.x + before, width: most, ..row(y) };
+            text(buf, area, &format!("[{shown:<0$}]", usize::from(wide.saturating_sub(2))), Role::Key);
             let elsewhere = self.on_verb || self.copy.as_ref().is_some_and(|copy| copy.focused);
-            cursor = (!elsewhere).then_some(Position { x: inner.x + 1 + at, y });
+            cursor = (!elsewhere).then_some(Position { x: area.x + 1 + at, y });
             y += 1;
         }
         y += blank;
@@ -321,9 +371,9 @@ impl Confirm {
     fn buttons(&self, world: &World, row: Rect, buf: &mut Buffer) {
         // The mark is on the button that Enter presses.
         let confirms = self.enter_confirms();
-        let cancel = if confirms { "[ Cancel ]" } else { "[>Cancel<]" };
+        let cancel = if confirms { format!("[ {} ]", self.no) } else { format!("[>{}<]", self.no) };
         let verb = if confirms { format!("[>{}<]", self.verb) } else { format!("[ {} ]", self.verb) };
-        let indent = if row.width < NARROW { "" } else { "      " };
+        let (indent, gap) = if row.width < NARROW { ("", "  ") } else { ("      ", "    ") };
         let used = text(buf, row, &format!("{indent}{cancel}"), if confirms { Role::Text } else { Role::Key });
         let rest = Rect { x: row.x + used, width: row.width.saturating_sub(used), ..row };
         let note = match (self.off(world), self.ready(), &self.typed) {
@@ -332,7 +382,10 @@ impl Confirm {
             (None, true, Some(_)) => String::new(),
             (None, true, None) => "   y / n".to_owned(),
         };
+        // A cut label is worse than a missing note, except for the reason why it cannot be confirmed.
+        let fits = width(gap) + width(&verb) + width(&note) <= rest.width;
+        let note = if fits || self.off(world).is_some() { &note } else { "" };
         let role = if self.ready() { Role::Error } else { Role::Muted };
-        text(buf, rest, &format!("    {verb}{note}"), role);
+        text(buf, rest, &format!("{gap}{verb}{note}"), role);
     }
 }

@@ -12,7 +12,7 @@ use crate::ui::{
     key::Key,
     keymap::Binding,
     screens::Selection,
-    view::{Role, boxed, fit_left, text, width},
+    view::{Role, boxed, fit_left, text, width, wrapped},
     world::Cmd,
 };
 
@@ -47,6 +47,14 @@ pub(crate) struct Menu {
     drawn: Cell<(Rect, usize)>,
 }
 
+/// The largest number of rows below the items, for the whole text of the selected one.
+const NOTES_MAX: u16 = 3;
+
+/// Returns the title of an item and why it is disabled.
+fn item_text(item: &Item) -> String {
+    item.off.as_ref().map_or_else(|| item.title.clone(), |off| format!("{}: {off}", item.title))
+}
+
 impl Menu {
     pub(crate) fn new(title: impl Into<String>, items: Vec<Item>) -> Self {
         Self { title: title.into(), about: None, items, at: 0, drawn: Cell::new((Rect::ZERO, 0)) }
@@ -72,6 +80,14 @@ impl Menu {
     /// Appends an item.
     pub(crate) fn add(&mut self, item: Item) {
         self.items.push(item);
+    }
+
+    pub(super) fn hints(&self) -> &'static [(&'static str, &'static str)] {
+        if self.items.iter().any(|item| item.key.is_some()) {
+            &[("letter", "run"), ("j k", "move"), ("Enter", "run"), ("Esc", "close")]
+        } else {
+            &[("j k", "move"), ("Enter", "run"), ("Esc", "close")]
+        }
     }
 
     pub(super) fn key(&mut self, key: Key) -> Step {
@@ -128,8 +144,23 @@ impl Menu {
         let off = |item: &Item| item.off.as_deref().map_or(0, |off| width(off) + 2);
         let longest = self.items.iter().map(|item| keys + width(&item.title) + off(item)).max().unwrap_or(0);
         let wide = (longest + 8).max(width(&self.title) + 6);
-        let high = u16::try_from(self.items.len()).unwrap_or(u16::MAX).saturating_add(2);
-        let inner = boxed(buf, body, wide, high, &self.title);
+        // Below the items, the selected one is shown in full if any is cut.
+        let room = wide.min(body.width).saturating_sub(4);
+        let in_full = |item: &Item| {
+            let whole = keys + 4 + width(&item.title) + off(item);
+            if whole <= room { Vec::new() } else { wrapped(&item_text(item), room) }
+        };
+        let notes = self.items.iter().map(|item| in_full(item).len()).max().unwrap_or(0);
+        let notes = u16::try_from(notes).unwrap_or(u16::MAX).min(NOTES_MAX).min(body.height / 3);
+        let high = u16::try_from(self.items.len()).unwrap_or(u16::MAX).saturating_add(notes).saturating_add(2);
+        let whole = boxed(buf, body, wide, high, &self.title);
+        let mut shown = self.items.get(self.at).map(in_full).unwrap_or_default();
+        shown.truncate(usize::from(notes));
+        let used = u16::try_from(shown.len()).unwrap_or(notes);
+        let inner = Rect { height: whole.height.saturating_sub(used), ..whole };
+        for (line, y) in shown.iter().zip(inner.bottom()..whole.bottom()) {
+            text(buf, Rect { y, height: 1, ..whole }, line, Role::Muted);
+        }
         let top = self.at.saturating_sub(usize::from(inner.height.saturating_sub(1)));
         self.drawn.set((inner, top));
         for ((at, item), y) in self.items.iter().enumerate().skip(top).zip(inner.y..inner.bottom()) {

@@ -174,7 +174,7 @@ impl Layer {
         let list: &[(&str, &str)] = match self {
             Self::Help(_) => &[("type", "to search"), ("arrows", "scroll"), ("Esc", "close")],
             Self::Palette(_) => &[("Enter", "run"), ("Tab", "complete"), ("Up Down", "choose"), ("Esc", "close")],
-            Self::Menu(_) => &[("letter", "run"), ("j k", "move"), ("Enter", "run"), ("Esc", "close")],
+            Self::Menu(layer) => layer.hints(),
             Self::Confirm(layer) => layer.hints(),
             Self::Form(form) => form.hints(),
             Self::Search(_) => {

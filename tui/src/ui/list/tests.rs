@@ -99,10 +99,10 @@ fn marks_survive_filters_and_their_sizes_are_summed() {
     list.act(Action::Mark);
     list.act(Action::Down);
     list.act(Action::MarkRange);
-    assert_eq!(list.status_text(None), "3/4  sort name  marked 3 of 3.0 KiB");
+    assert_eq!(list.status_text(None), "3/4  sort name  marked 3, 3.0 KiB");
     list.set_filter(Filter::parse("d", &[]).unwrap());
     assert_eq!((list.shown_count(), list.targets().len(), list.hidden_marks()), (1, 0, 3));
-    assert!(list.status_text(None).ends_with("marked 3 of 3.0 KiB, 3 hidden"), "{}", list.status_text(None));
+    assert!(list.status_text(None).ends_with("marked 3, 3.0 KiB, 3 hidden"), "{}", list.status_text(None));
     list.act(Action::MarkAll);
     assert_eq!(list.marks.len(), 4);
     list.act(Action::MarkAll);
@@ -253,7 +253,7 @@ fn a_list_with_more_rows_on_the_daemon_says_that_the_filter_is_of_loaded_rows() 
     feed.set_filter("a").unwrap();
     assert!(!feed.status_text().contains("loaded rows"), "{}", feed.status_text());
     assert_eq!(feed.take(page(9), &world), None);
-    assert!(feed.status_text().ends_with("  filter of loaded rows"), "{}", feed.status_text());
+    assert!(feed.status_text().ends_with("  filter: loaded rows only"), "{}", feed.status_text());
     feed.sort(0);
-    assert!(feed.status_text().ends_with("  filter and sort of loaded rows"), "{}", feed.status_text());
+    assert!(feed.status_text().ends_with("  filter and sort: loaded rows only"), "{}", feed.status_text());
 }

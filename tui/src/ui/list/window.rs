@@ -88,7 +88,7 @@ impl<T: Row> List<T> {
             let weight: i64 = self.rows.iter().filter(|row| self.marks.contains(&row.id())).map(Row::weight).sum();
             let _ = write!(text, "  marked {}", self.marks.len());
             if weight > 0 {
-                let _ = write!(text, " of {}", crate::output::human_bytes(weight));
+                let _ = write!(text, ", {}", crate::output::human_bytes(weight));
             }
             if self.hidden_marks() > 0 {
                 let _ = write!(text, ", {} hidden", self.hidden_marks());
@@ -102,9 +102,9 @@ impl<T: Row> List<T> {
     pub(crate) fn loaded_rows_note(&self) -> &'static str {
         let is_filtered = !self.filter.text().is_empty() || self.only_problems;
         match (is_filtered, self.sort.is_some()) {
-            (true, true) => "  filter and sort of loaded rows",
-            (true, false) => "  filter of loaded rows",
-            (false, true) => "  sort of loaded rows",
+            (true, true) => "  filter and sort: loaded rows only",
+            (true, false) => "  filter: loaded rows only",
+            (false, true) => "  sort: loaded rows only",
             (false, false) => "",
         }
     }

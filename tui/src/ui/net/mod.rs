@@ -167,7 +167,7 @@ impl Problem {
     /// Returns the key hints for a screen that shows only this problem.
     pub(crate) fn helps(&self) -> &'static str {
         match self.request {
-            Some(_) => "r refreshes   Enter shows details   y copies the request id",
+            Some(_) => "r refreshes   Enter shows details   y copies the request ID",
             None => "r refreshes   Enter shows details",
         }
     }

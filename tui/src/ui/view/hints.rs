@@ -28,9 +28,9 @@ fn all(app: &App) -> Vec<Hint> {
     }
     let scopes = app.scopes();
     // Keys whose action is not available are left out; the menu of actions shows the reasons.
-    let has_rows = app.screen().list().is_none_or(|list| list.loaded_count() > 0);
+    let has_rows = app.screen().list().is_none_or(|list| list.shown_count() > 0);
     let works = |binding: &&Binding| {
-        let needs_rows = matches!(binding.action, Action::Mark | Action::Sort);
+        let needs_rows = matches!(binding.action, Action::Mark | Action::Sort | Action::Open);
         let is_useful = !binding.hint.is_empty() && (has_rows || !needs_rows);
         is_useful && app.off(binding).is_none()
     };

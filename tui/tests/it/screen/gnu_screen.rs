@@ -68,7 +68,7 @@ fn the_screen_runs_in_gnu_screen_and_survives_detaching_attaching_and_resizing()
     first.type_keys("\x1b");
     first.wait("the list", |screen| !screen.contents().contains("Help: Repositories"));
     // GNU screen forwards neither the query for synchronized output nor its answer.
-    first.wait("no message about an unknown key", |screen| !screen.contents().contains("No action"));
+    first.wait("no message about an unknown key", |screen| !screen.contents().contains("has no action"));
     for (columns, rows) in [(140, 45), (40, 10), (120, 40)] {
         first.resize((columns, rows));
         first.wait("the hints in the last row of the new size", |screen| {

@@ -33,7 +33,7 @@ fn a_key_is_recognized_wherever_its_bytes_are_split() {
             }
         }
     }
-    session.wait("no message about an unknown key", |screen| !screen.contents().contains("No action"));
+    session.wait("no message about an unknown key", |screen| !screen.contents().contains("has no action"));
     session.leave();
 }
 

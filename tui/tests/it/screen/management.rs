@@ -35,14 +35,14 @@ fn a_collaborator_is_added_changed_and_removed() {
     run(&mut session, "collaborators admin/demo");
     session.wait_for("No collaborators.");
     session.type_keys("n");
-    session.wait_for("New collaborator of admin/demo");
+    session.wait_for("Add a collaborator to admin/demo");
     session.type_keys("nobody\x13");
     session.wait_for("422");
     session.type_keys("\x1b");
     session.wait_for("discard");
     session.type_keys("y");
     session.type_keys("n");
-    session.wait_for("New collaborator of admin/demo");
+    session.wait_for("Add a collaborator to admin/demo");
     session.type_keys("ann\x13");
     session.wait_for("ann has write access to admin/demo");
     session.wait_for_cursor_row("ann");

@@ -30,7 +30,7 @@ fn the_screen_runs_over_mosh_and_survives_an_interrupted_connection_and_another_
     session.type_keys("\x1b");
     session.wait("the list", |screen| !screen.contents().contains("Help: Repositories"));
     // mosh forwards neither the query for synchronized output nor its answer.
-    session.wait("no message about an unknown key", |screen| !screen.contents().contains("No action"));
+    session.wait("no message about an unknown key", |screen| !screen.contents().contains("has no action"));
     for (columns, rows) in [(140, 45), (40, 10), (120, 40)] {
         session.resize((columns, rows));
         session.wait("the hints in the last row of the new size", |screen| {

@@ -92,14 +92,14 @@ fn a_team_is_created_gets_members_and_repositories_and_is_deleted() {
     session.type_keys("]");
     session.wait_for("No members.");
     session.type_keys("n");
-    session.wait_for("New member of team acme/devs");
+    session.wait_for("Add a member to team acme/devs");
     session.type_keys("ann\x13");
     session.wait_for_cursor_row("ann");
     assert_eq!(team(&["members", "acme", "devs", "-q"]).ok().stdout, "ann\n");
     session.type_keys("]");
     session.wait_for("No repositories");
     session.type_keys("n");
-    session.wait_for("New repository of team acme/devs");
+    session.wait_for("Add a repository to team acme/devs");
     session.type_keys("app\x13");
     session.wait_for_cursor_row("acme/app");
     assert_eq!(team(&["repos", "acme", "devs", "-q"]).ok().stdout, "acme/app\n");

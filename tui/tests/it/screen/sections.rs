@@ -88,7 +88,7 @@ fn a_migration_is_shown_and_can_be_cancelled() {
     let (socket, directory) = (daemon.socket(), daemon.work("."));
     let start = SessionOptions { socket, directory, words: &[], env: &[], size: (120, 40), script: None };
     let mut session = start.session();
-    session.wait_for_cursor_row("migrating");
+    session.wait_for_cursor_row("importing");
     session.wait_for("> connecting");
     session.type_keys("1");
     session.wait_for("Tasks (1 running)");

@@ -173,7 +173,7 @@ fn keys_that_are_typed_ahead_apply_in_order_to_their_rows() {
     // To another screen and back, to the top, into the filter, and down in the rows that it shows.
     link.type_keys("3-g/repo-0004\rjj");
     link.wait_for_cursor_row("repo-00042");
-    link.wait("no message about an unknown key", |screen| !screen.contents().contains("No action"));
+    link.wait("no message about an unknown key", |screen| !screen.contents().contains("has no action"));
     link.leave();
 }
 

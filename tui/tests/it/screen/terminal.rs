@@ -27,7 +27,7 @@ fn assert_keys_work(session: &mut Session) {
     session.type_keys("\x1b");
     session.wait("the list", |screen| !screen.contents().contains("Help: Repositories"));
     session.wait_for_cursor_row("octo/tool");
-    session.wait("no message about an unknown key", |screen| !screen.contents().contains("No action"));
+    session.wait("no message about an unknown key", |screen| !screen.contents().contains("has no action"));
 }
 
 #[test]

@@ -208,7 +208,7 @@ fn artifacts_are_downloaded_and_bulk_deletion_requires_typing_the_count() {
     assert!(screen.text().contains("50 %") && screen.text().contains("Expiring next"), "{}", screen.text());
     screen.press(Key::Ctrl('c'));
     assert_eq!(screen.exit_code(), None);
-    assert!(screen.text().contains("Ctrl-C again quits"));
+    assert!(screen.text().contains("C-c again quits"));
     screen.press(Key::Ctrl('c'));
     assert_eq!(screen.exit_code(), Some(0));
     screen.press(Key::Esc);
@@ -219,7 +219,7 @@ fn artifacts_are_downloaded_and_bulk_deletion_requires_typing_the_count() {
     assert_eq!(screen.take_requests(), [Request::DeleteArtifacts(vec![21, 20, 7])]);
     let each = vec![(21, None), (20, Some("no".to_owned())), (7, None)];
     screen.send(Msg::Answer(screen.app.tickets, Ok(Answer::Each(each))));
-    assert!(screen.text().contains("2 artifacts deleted, 1 failed and stay marked"), "{}", screen.text());
+    assert!(screen.text().contains("2 artifacts deleted, 1 failed and stays marked"), "{}", screen.text());
     assert!(screen.text().contains("1 failed, 2 deleted") && screen.text().contains("sbom.json"), "{}", screen.text());
     assert_eq!(screen.take_requests().last(), Some(&Request::Runs(None)), "the list is reloaded");
 }
@@ -244,7 +244,7 @@ fn expiry_is_set_for_marked_artifacts_and_can_be_undone() {
     let mut screen = at_artifacts();
     screen.keys("  e");
     assert!(
-        screen.text().contains("Expire 2 artifacts") && screen.text().contains("90 days from now"),
+        screen.text().contains("Set the expiry of 2 artifacts") && screen.text().contains("90 days from now"),
         "{}",
         screen.text()
     );
@@ -254,7 +254,7 @@ fn expiry_is_set_for_marked_artifacts_and_can_be_undone() {
     let each = vec![(21, Ok(1_795_867_200)), (20, Err("the artifact has expired".to_owned()))];
     screen.send(Msg::Answer(screen.app.tickets, Ok(Answer::Expiring(each))));
     assert!(row(&screen, "dist-linux.zip").ends_with("7d 0h"), "shown at once: {}", screen.text());
-    let notice = "1 artifact set to expire, 1 failed and stay marked";
+    let notice = "1 artifact set to expire, 1 failed and stays marked";
     assert!(screen.text().contains(notice) && screen.text().contains("the artifact has expired"), "{}", screen.text());
     screen.press(Key::Esc);
     assert!(screen.text().contains("marked 1"), "{}", screen.text());
@@ -268,7 +268,7 @@ fn expiry_is_set_for_marked_artifacts_and_can_be_undone() {
 fn an_expiry_date_can_be_typed_and_an_invalid_one_is_reported() {
     let mut screen = at_artifacts();
     screen.keys("eo");
-    assert!(screen.text().contains("Expire dist-linux.zip"), "{}", screen.text());
+    assert!(screen.text().contains("Set the expiry of dist-linux.zip"), "{}", screen.text());
     screen.keys("soon");
     screen.press(Key::Ctrl('s'));
     assert!(

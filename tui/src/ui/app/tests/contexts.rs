@@ -116,7 +116,7 @@ fn a_read_only_context_refuses_changes_until_another_daemon_is_selected() {
     assert!(screen.text().contains(" RO  "), "{}", screen.text());
     screen.keys("D");
     assert!(screen.app.layers.is_empty(), "{}", screen.text());
-    assert!(screen.text().contains("Delete the repository: off: the context prod is"), "{}", screen.text());
+    assert!(screen.text().contains("Delete the repository: the context prod is"), "{}", screen.text());
     screen.keys(":repo create infra/tool\n");
     assert!(screen.text().contains("the context prod is read-only"), "{}", screen.text());
     screen.keys("\x1b:connect lab\n");

@@ -91,7 +91,7 @@ fn marked_repositories_are_restored_together_and_those_that_failed_stay_marked()
     screen.answer_last(Ok(Answer::Batch(vec![Some("the name is taken (409)".into()), None])));
     let text = screen.text();
     assert!(
-        text.contains("1 repository restored, 1 failed and stay marked") && text.contains("the name is taken"),
+        text.contains("1 repository restored, 1 failed and stays marked") && text.contains("the name is taken"),
         "{text}"
     );
     screen.answer_last_of(|request| *request == Request::DeletedRepositories, Ok(deleted_repositories()));

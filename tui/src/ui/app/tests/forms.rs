@@ -164,7 +164,7 @@ fn the_check_button_checks_a_migration_without_starting_it() {
     assert!(
         matches!(screen.take_requests().as_slice(), [Request::CheckMigration(request)] if request.repo_name == "lake2")
     );
-    assert!(screen.text().contains(".."), "{}", screen.text());
+    assert!(screen.text().contains("checking …"), "{}", screen.text());
     let verdict = Answer::Verdict(true, "the source responds: 12 branches".into());
     screen.send(Msg::Answer(screen.app.tickets, Ok(verdict)));
     assert!(screen.text().contains("the source responds: 12 branches") && screen.app.layers.len() == 1);

@@ -40,7 +40,22 @@ fn read_only_mode_refuses_changes_and_gives_the_reason() {
     assert!(screen.app.layers.is_empty() && screen.take_requests().is_empty());
     assert!(screen.text().contains("--read-only was given"));
     screen.keys("x");
-    assert!(screen.text().contains("off: --read-only"), "{}", screen.text());
+    assert!(screen.text().contains("--read-only was given"), "{}", screen.text());
+}
+
+#[test]
+fn a_question_that_does_not_fit_scrolls_to_its_consequence() {
+    let mut screen = TestScreen::loaded(40, 10);
+    screen.keys("D");
+    screen.advance(Duration::from_secs(1));
+    assert!(screen.text().contains("PgDn more"), "{}", screen.text());
+    let mut read = screen.text();
+    for _ in 0..12 {
+        screen.press(Key::PageDown);
+        read.push_str(&screen.text());
+    }
+    assert!(read.contains("Everything in it is deleted"), "{read}");
+    assert!(screen.text().contains("Type data/lake to confirm:"), "{}", screen.text());
 }
 
 #[test]
@@ -48,7 +63,7 @@ fn an_unknown_key_is_reported_at_most_once_a_second() {
     let mut screen = TestScreen::loaded(80, 24);
     let before = screen.app.messages.len();
     screen.keys(&"Q".repeat(50));
-    assert!(screen.text().contains("No action on 'Q' here, ? help"), "{}", screen.text());
+    assert!(screen.text().contains("Q has no action here; ? shows the keys"), "{}", screen.text());
     assert_eq!(screen.app.messages.len(), before + 1);
     screen.advance(Duration::from_secs(1));
     screen.keys("QQE");

@@ -221,7 +221,7 @@ fn a_failed_list_offers_retry_details_and_copying_the_request_id() {
     let problem = Problem { request: Some("7d1e".into()), ..Problem::new(ProblemKind::Other, text) };
     screen.answer(|request| *request == Request::Repositories, Err(problem));
     let shown = screen.text();
-    assert!(shown.contains("Enter shows details   y copies the request id"), "{shown}");
+    assert!(shown.contains("Enter shows details   y copies the request ID"), "{shown}");
     assert!(shown.contains(" r retry  Enter details  y copy request ID"), "{shown}");
     screen.keys("y");
     assert!(screen.effects.iter().any(copied), "{:?}", screen.effects);
@@ -245,7 +245,7 @@ fn an_error_without_a_request_id_does_not_offer_to_copy_it() {
     let problem = Problem::new(ProblemKind::Other, "listing repositories: internal error (500)");
     screen.answer(|request| *request == Request::Repositories, Err(problem));
     assert!(!screen.text().contains("y copies"), "{}", screen.text());
-    assert!(!screen.text().contains("request id"), "{}", screen.text());
+    assert!(!screen.text().contains("request ID"), "{}", screen.text());
     screen.keys("y");
     assert!(!screen.effects.iter().any(|effect| matches!(effect, Effect::Copy(_))), "{:?}", screen.effects);
 }

@@ -70,7 +70,7 @@ fn marking_a_record_ends_following() {
     screen.advance(Duration::from_secs(2));
     screen.answer_last_of(is_logs, Ok(log_page(vec![log_record(5, "info", "the fifth")], 5)));
     assert!(current(&screen).contains("a read is left to git"), "the next mark is below: {}", screen.text());
-    assert!(screen.text().contains("F follows"), "{}", screen.text());
+    assert!(screen.text().contains("F follow"), "{}", screen.text());
 }
 
 #[test]
@@ -93,11 +93,11 @@ fn a_level_is_chosen_on_the_daemon_and_begins_a_new_list() {
 #[test]
 fn requests_of_the_program_are_hidden_until_a_key_shows_them() {
     let mut screen = open_logs(120, 40, logs());
-    assert!(screen.text().contains("full screens hidden (o)"), "{}", screen.text());
+    assert!(screen.text().contains("o show requests of full screens"), "{}", screen.text());
     screen.keys("o");
     assert_eq!(log_requests(&mut screen), [Request::Logs("", None, OwnRequests::Shown)]);
     screen.answer_last_of(is_logs, Ok(log_page(vec![log_record(5, "info", "request")], 5)));
-    assert!(screen.text().contains("full screens shown (o)"), "{}", screen.text());
+    assert!(screen.text().contains("o hide requests of full screens"), "{}", screen.text());
     assert!(!screen.text().contains("writing a block failed"), "the list begins again: {}", screen.text());
     screen.keys("o");
     assert_eq!(log_requests(&mut screen), [Request::Logs("", None, OwnRequests::Hidden)]);

@@ -44,7 +44,7 @@ fn a_refused_collaborator_keeps_the_form_open() {
     let refused = refusal("the user does not exist (422)");
     screen.answer_last_of(Request::changes, Err(refused));
     let text = screen.text();
-    assert!(text.contains("the user does not exist") && text.contains("New collaborator"), "{text}");
+    assert!(text.contains("the user does not exist") && text.contains("Add a collaborator"), "{text}");
 }
 
 #[test]

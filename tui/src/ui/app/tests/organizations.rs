@@ -143,7 +143,7 @@ fn members_and_repositories_of_a_team_are_added_by_its_number() {
     let refused = Problem::new(ProblemKind::NotFound, "adding ann to team acme/devs: the user does not exist (404)");
     screen.answer_last_of(Request::changes, Err(refused));
     let text = screen.text();
-    assert!(text.contains("the user does not exist") && text.contains("New member of team"), "{text}");
+    assert!(text.contains("the user does not exist") && text.contains("Add a member to team"), "{text}");
 
     let mut screen = TestScreen::loaded(80, 24);
     open_team_repositories(&mut screen);
@@ -178,7 +178,7 @@ fn several_members_are_removed_after_their_number_is_typed_and_failures_stay_mar
     assert!(items.iter().map(|(_, request)| request).eq(&expected), "{items:?}");
     let failed = Answer::Batch(vec![Some("the last owner (403)".into()), None]);
     screen.answer_last_of(Request::changes, Ok(failed));
-    assert!(screen.text().contains("1 member removed, 1 failed and stay marked"), "{}", screen.text());
+    assert!(screen.text().contains("1 member removed, 1 failed and stays marked"), "{}", screen.text());
     screen.advance(Duration::from_secs(1));
     screen.keys("\x1b");
     assert!(screen.text().contains("marked 1"), "{}", screen.text());

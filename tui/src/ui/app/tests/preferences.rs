@@ -27,7 +27,7 @@ fn a_shortcut_from_the_config_file_works_and_is_shown() {
     let mut screen = with(file, 120, 40);
     screen.answer(|request| *request == Request::Repositories, Ok(repositories(&NAMES)));
     screen.keys("D");
-    assert!(screen.app.layers.is_empty() && screen.text().contains("No action on 'D' here"), "{}", screen.text());
+    assert!(screen.app.layers.is_empty() && screen.text().contains("D has no action here"), "{}", screen.text());
     assert!(screen.text().contains("F8 delete"), "{}", screen.text());
     screen.press(Key::F(8));
     assert!(screen.text().contains("Delete repository data/lake"), "{}", screen.text());

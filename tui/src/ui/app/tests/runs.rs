@@ -140,7 +140,7 @@ fn marked_runs_are_cancelled_together_and_those_that_failed_stay_marked() {
     let requests = screen.take_requests();
     assert!(matches!(requests.as_slice(), [Request::Batch(batch)] if batch.items.len() == 3), "{requests:?}");
     screen.answer_last(Ok(Answer::Batch(vec![None, Some("it has completed (409)".into()), None])));
-    assert!(screen.text().contains("2 runs cancelled, 1 failed and stay marked"), "{}", screen.text());
+    assert!(screen.text().contains("2 runs cancelled, 1 failed and stays marked"), "{}", screen.text());
     screen.answer_last_of(is_list, Ok(run_page(runs(), false)));
     screen.press(Key::Esc);
     assert!(screen.text().contains("marked 1"), "{}", screen.text());

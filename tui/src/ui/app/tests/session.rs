@@ -130,7 +130,7 @@ fn a_daemon_with_another_api_level_is_read_only() {
     screen.take_requests();
     screen.keys("D");
     assert!(
-        screen.app.layers.is_empty() && screen.text().contains("Delete the repository: off: daemon 0.1.0 has API"),
+        screen.app.layers.is_empty() && screen.text().contains("Delete the repository: daemon 0.1.0 has API"),
         "{}",
         screen.text()
     );
@@ -162,7 +162,7 @@ fn retry_delays_grow_to_ten_seconds_and_refused_changes_are_counted() {
     }
     let text = screen.text();
     assert!(text.contains("!! No connection to the daemon for 00:") && text.contains(" - retry 10 in 1"), "{text}");
-    assert!(text.contains("rows are from 12:00:00, changes are disabled until it is back"), "{text}");
+    assert!(text.contains("rows are from 12:00:00, changes are disabled until the daemon responds"), "{text}");
     assert!(
         text.contains("journalctl -u farrierd -n 50") && text.contains("r retry now  : connect PATH|URL"),
         "{text}"

@@ -47,7 +47,7 @@ fn quitting_during_a_download_offers_to_wait_stop_or_stay() {
     let ticket = screen.app.tickets;
     screen.keys("q");
     let text = screen.text();
-    assert!(text.contains("1 download is running; Ctrl-C again quits") && text.contains("s  Stop and quit"), "{text}");
+    assert!(text.contains("1 download is running; C-c again quits") && text.contains("s  Quit now"), "{text}");
     screen.press(Key::Esc);
     assert_eq!(screen.exit_code(), None, "Esc cancels quitting");
     screen.advance(Duration::from_secs(6));

@@ -128,7 +128,8 @@ impl Artifacts {
             format!("{jobs} will be cancelled. Their tokens stop working; artifacts that were uploaded stay."),
         ];
         let title = format!("Cancel run {}", run.id);
-        env.open(Layer::Confirm(Confirm::simple(title, lines, "Cancel run", Request::CancelRun(run.id), env.world)));
+        let question = Confirm::simple(title, lines, "Cancel run", Request::CancelRun(run.id), env.world);
+        env.open(Layer::Confirm(question.or("Keep running")));
     }
 
     pub(super) fn download(&mut self, env: &mut Env) {
@@ -188,7 +189,7 @@ impl Artifacts {
                 .filter(|(one, _)| one.is_ready())
                 .map(|(one, _)| one.size)
                 .sum(),
-            effect: "Their content is deleted.",
+            effect: "The content is deleted.",
             destroys: true,
             restorable: world.after_deletion(),
             skipped: skipped.into_iter().chain(self.rows.list.hidden_note()).collect(),

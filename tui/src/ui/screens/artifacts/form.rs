@@ -29,7 +29,7 @@ pub(super) fn menu(ids: &[i64], what: &str, world: &World) -> Menu {
         off: (most > 0 && days > most).then(|| format!("at most {most} days")),
         pick: Pick::Do(Cmd::Send(edit_all(ids, &EditArtifact { days: Some(days), ..EditArtifact::default() }))),
     };
-    let mut menu = Menu::new(format!("Expire {what}"), DAYS.map(item).into());
+    let mut menu = Menu::new(format!("Set the expiry of {what}"), DAYS.map(item).into());
     menu.add(Item {
         key: Some(Key::Char('o')),
         title: "Another time or number of days".to_owned(),
@@ -44,7 +44,7 @@ fn form(ids: &[i64], what: &str) -> Form {
         .required()
         .checked(|text| expiry(text).err())
         .help("days from now, or a time in UTC: 2026-12-31, 2026-12-31T18:00:00Z");
-    Form::new(format!("Expire {what}"), "Set", FormKind::EditArtifacts(ids.to_vec()), vec![field])
+    Form::new(format!("Set the expiry of {what}"), "Set", FormKind::EditArtifacts(ids.to_vec()), vec![field])
 }
 
 /// Returns the request of a submitted form.
@@ -57,7 +57,10 @@ fn expiry(text: &str) -> Result<EditArtifact, String> {
     if let Ok(days) = text.trim().parse() {
         return Ok(EditArtifact { days: Some(days), ..EditArtifact::default() });
     }
-    Ok(EditArtifact { expires_at: Some(moment::read(text)?), ..EditArtifact::default() })
+    Ok(EditArtifact {
+        expires_at: Some(moment::read(text).map_err(|why| format!("{why}, or a number of days"))?),
+        ..EditArtifact::default()
+    })
 }
 
 fn edit_all(ids: &[i64], request: &EditArtifact) -> Request {

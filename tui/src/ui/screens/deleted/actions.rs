@@ -38,8 +38,10 @@ impl<T: Restorable> Deleted<T> {
     pub(crate) fn purge_question(&self, id: i64, world: &World) -> Layer {
         let row = self.rows.list.rows().iter().find(|row| row.id() == id);
         let name = row.map_or_else(|| format!("{} {id}", T::NOUN), Restorable::name);
-        let mut lines: Vec<String> = row
-            .map_or_else(Vec::new, |row| row.facts(&world.clock).into_iter().skip(1).map(|(_, line)| line).collect());
+        // Without the time until which it can be restored, which contradicts the last line.
+        let mut lines: Vec<String> = row.map_or_else(Vec::new, |row| {
+            row.facts(&world.clock).into_iter().skip(1).take(1).map(|(_, line)| line).collect()
+        });
         lines.push("This cannot be undone.".to_owned());
         let word = row.map_or_else(|| id.to_string(), Restorable::purge_word);
         let title = format!("Delete {name} permanently");
@@ -110,7 +112,7 @@ fn batch<T: Restorable>(
 
 /// Returns the question before one object is restored as it was.
 pub(super) fn restore_question<T: Restorable>(row: &T, world: &World) -> Layer {
-    let lines = row.facts(&world.clock).into_iter().skip(1).map(|(_, line)| line).collect();
+    let lines = row.facts(&world.clock).into_iter().skip(1).take(1).map(|(_, line)| line).collect();
     let title = format!("Restore {}", row.name());
     Layer::Confirm(Confirm::simple(title, lines, "Restore", T::restore_request(row.id(), row.name()), world))
 }

@@ -171,7 +171,11 @@ pub(in crate::ui::screens) fn redeliver_question(
         verb: "Redeliver",
         noun: "delivery",
         names: ids.iter().map(name).collect(),
-        effect: "They are sent again with the same IDs.",
+        effect: if ids.len() == 1 {
+            "It is sent again with the same ID."
+        } else {
+            "They are sent again with the same IDs."
+        },
         skipped: notes,
         ..BulkAction::default()
     };

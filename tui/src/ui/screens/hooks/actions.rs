@@ -317,7 +317,7 @@ pub(in crate::ui::screens) fn recover_question<'a>(
     if remaining.len() < ids.len() {
         lines.push(format!("{} skipped: off", bulk::counted(ids.len() - remaining.len(), NOUN)));
     }
-    lines.push("They are sent again with the same IDs.".to_owned());
+    lines.push("Each delivery is sent again with the same ID.".to_owned());
     let title = match remaining.as_slice() {
         [one] => format!("Redeliver failed deliveries of hook {one}"),
         many => format!("Redeliver failed deliveries of {}", bulk::counted(many.len(), NOUN)),

@@ -128,9 +128,10 @@ impl Hooks {
         if refused.is_empty() {
             return env.notify(format!("{good}: {counts}"));
         }
-        env.warn(format!("{good}: {counts}; {} failed and stay marked", bulk::counted(refused.len(), "hook")));
+        let (failed, stay) = (bulk::counted(refused.len(), "hook"), bulk::stay_marked(refused.len()));
+        env.warn(format!("{good}: {counts}; {failed} failed and {stay}"));
         let lines: Vec<String> = refused.iter().map(|(id, why)| format!("hook {id}\n  {why}")).collect();
-        let title = format!("{} failed, {good}: {counts}", bulk::counted(refused.len(), "hook"));
+        let title = format!("{failed} failed, {good}: {counts}");
         env.open(Layer::TextView(TextView::new(title, lines.join("\n"))));
     }
 

@@ -162,13 +162,13 @@ pub(in crate::ui::screens) fn edit_request(
 /// Returns the form for a new member of a team.
 pub(super) fn add_member(key: TeamKey) -> Form {
     let fields = vec![Field::line("user", "User", "").required().help("joins the organization too")];
-    Form::new(format!("New member of team {key}"), "Add", FormKind::AddTeamMember(key), fields)
+    Form::new(format!("Add a member to team {key}"), "Add", FormKind::AddTeamMember(key), fields)
 }
 
 /// Returns the form for a further repository of a team.
 pub(super) fn add_repository(key: TeamKey) -> Form {
     let fields = vec![Field::line("repository", "Repository", "").required().help("a repository of the organization")];
-    Form::new(format!("New repository of team {key}"), "Add", FormKind::AddTeamRepository(key), fields)
+    Form::new(format!("Add a repository to team {key}"), "Add", FormKind::AddTeamRepository(key), fields)
 }
 
 pub(in crate::ui::screens) fn member_request(key: &TeamKey, form: &Form) -> Request {

@@ -285,7 +285,7 @@ impl Repositories {
             Action::NewBranch | Action::NewTag if here.is_some_and(RepositorySummary::is_empty) => {
                 Some("the repository is empty; push first".to_owned())
             }
-            Action::CancelMigration if here.is_none_or(|repo| repo_rows::state(repo) != "migrating") => {
+            Action::CancelMigration if here.is_none_or(|repo| repo_rows::state(repo) != "importing") => {
                 Some("no import is running here".to_owned())
             }
             Action::Archive if here.is_some_and(RepositorySummary::is_empty) => {

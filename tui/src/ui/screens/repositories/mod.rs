@@ -50,7 +50,7 @@ const FIRST_STEPS: &[&str] = &[
     "n   creates one; its page shows how to push to it",
     "M   imports one from another server",
     "",
-    "On a repository: w shows its webhooks, o its runs and artifacts.",
+    "On a repository: w shows its hooks, o its runs and artifacts.",
 ];
 
 #[derive(Debug)]
@@ -163,7 +163,7 @@ impl Repositories {
     }
 
     pub(super) fn is_migrating(&self) -> bool {
-        self.repos.list.rows().iter().any(|repo| repo_rows::state(repo) == "migrating")
+        self.repos.list.rows().iter().any(|repo| repo_rows::state(repo) == "importing")
     }
 
     /// Returns the progress of a running import.

@@ -240,7 +240,7 @@ fn first_push(repo: &RepositorySummary, area: Rect, buf: &mut Buffer) {
     let lines = [
         format!("git remote add farrier {}", repo.clone_url()),
         "git push -u farrier HEAD:main".to_owned(),
-        "w   create a webhook for pushes".to_owned(),
+        "w   create a hook for pushes".to_owned(),
         format!("farrier ci exec --repo {} -- farrier artifact upload FILE", repo.full_name()),
     ];
     let mut y = area.y + 1;
@@ -263,7 +263,7 @@ fn migration(import: &MigrationProgress, task: Option<&BackgroundTask>, world: &
     if area.height == 0 {
         return;
     }
-    rule(buf, Rect { height: 1, ..area }, "Migration");
+    rule(buf, Rect { height: 1, ..area }, "Import");
     let began = world.clock.since(words::seconds(&import.started_at));
     let mut lines = match task {
         Some(task) => task_lines::phases(task, area.width),

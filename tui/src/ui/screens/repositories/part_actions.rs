@@ -58,7 +58,7 @@ impl Repositories {
                     noun: "artifact",
                     names: targets.iter().map(|one| name(one.id, &one.name, one.run)).collect(),
                     bytes: targets.iter().filter(|one| !one.expired).map(|one| one.bytes).sum(),
-                    effect: "Their content is deleted.",
+                    effect: "The content is deleted.",
                     destroys: true,
                     restorable: env.world.after_deletion(),
                     skipped: self.detail.artifacts.list.hidden_note().into_iter().collect(),

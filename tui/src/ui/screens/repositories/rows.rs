@@ -15,7 +15,7 @@ use crate::{
 /// Returns the state of a repository in one word.
 pub(super) fn state(repo: &RepositorySummary) -> &'static str {
     match repo.migration().map(|import| import.state.as_str()) {
-        Some("running") => "migrating",
+        Some("running") => "importing",
         Some("failed") => "FAILED",
         _ if repo.is_archived() => "archived",
         _ if repo.is_empty() => "empty",
@@ -90,7 +90,7 @@ static REPOSITORY: [Column<RepositorySummary>; 9] = [
             let role = match state {
                 "ok" => Role::Text,
                 "FAILED" => Role::Error,
-                "migrating" => Role::Warn,
+                "importing" => Role::Warn,
                 _ => Role::Muted,
             };
             CellText::of(role, state)

@@ -89,16 +89,18 @@ impl Runs {
         lines.push(EFFECT.to_owned());
         if let [id] = ids {
             let title = format!("Cancel run {id}");
-            return Layer::Confirm(Confirm::simple(title, lines, "Cancel run", Request::CancelRun(*id), world));
+            let question = Confirm::simple(title, lines, "Cancel run", Request::CancelRun(*id), world);
+            return Layer::Confirm(question.or("Keep running"));
         }
         let items = ids.iter().map(|id| (name(*id), Request::CancelRun(*id))).collect();
         let request = Request::Batch(Box::new(Batch { noun: NOUN, doing: "cancelling", done: "cancelled", items }));
         let title = format!("Cancel {}", bulk::counted(ids.len(), NOUN));
-        Layer::Confirm(if ids.len() > TYPED_ABOVE {
+        let question = if ids.len() > TYPED_ABOVE {
             Confirm::typed(title, lines, "Cancel runs", ids.len().to_string(), request, world)
         } else {
             Confirm::simple(title, lines, "Cancel runs", request, world)
-        })
+        };
+        Layer::Confirm(question.or("Keep running"))
     }
 
     /// Shows the run on the screen of artifacts, which downloads and deletes them.

@@ -17,12 +17,13 @@ const TEXT_WIDTH: u16 = 76;
 /// Returns the confirmation before the import of a repository is cancelled. `id`: the ID of its task.
 pub(in crate::ui::screens) fn cancel_import_question(id: i64, repository: &str, world: &World) -> Layer {
     let lines = ["What was fetched so far is removed, and the name is free again.", "The source is not changed."];
-    question(id, &format!("the import of {repository}"), &lines, world)
+    question(id, &format!("the import of {repository}"), "Cancel import", &lines, world)
 }
 
-fn question(id: i64, name: &str, lines: &[&str], world: &World) -> Layer {
+fn question(id: i64, name: &str, verb: &'static str, lines: &[&str], world: &World) -> Layer {
     let lines = lines.iter().map(|line| (*line).to_owned()).collect();
-    Layer::Confirm(Confirm::simple(format!("Cancel {name}"), lines, "Stop it", Request::CancelTask(id), world))
+    let question = Confirm::simple(format!("Cancel {name}"), lines, verb, Request::CancelTask(id), world);
+    Layer::Confirm(question.or("Keep running"))
 }
 
 impl Tasks {
@@ -44,10 +45,10 @@ impl Tasks {
         match self.find(id) {
             Some(task) if task.kind == rows::LFS_COLLECTION => {
                 let lines = ["Objects that it has removed stay removed.", "The next search begins again."];
-                question(id, &self.name_of(id), &lines, world)
+                question(id, &self.name_of(id), "Cancel search", &lines, world)
             }
             Some(task) if !task.repository.is_empty() => cancel_import_question(id, &task.repository, world),
-            _ => question(id, &self.name_of(id), &["Its partial result is removed."], world),
+            _ => question(id, &self.name_of(id), "Cancel task", &["Its partial result is removed."], world),
         }
     }
 

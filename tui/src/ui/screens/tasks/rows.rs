@@ -19,6 +19,11 @@ use crate::{
 /// The kind of the task that searches for unused LFS objects.
 pub(super) const LFS_COLLECTION: &str = "lfs_collection";
 
+/// Returns the kind as it is shown: the daemon calls an import a migration.
+fn kind(task: &BackgroundTask) -> &str {
+    if task.kind == "migration" { "import" } else { &task.kind }
+}
+
 fn state(task: &BackgroundTask) -> CellText {
     let role = match task.state.as_str() {
         "running" => Role::Warn,
@@ -52,7 +57,7 @@ fn time(task: &BackgroundTask) -> String {
 pub(super) fn lines(task: &BackgroundTask, clock: &Clock, width: u16) -> Vec<Vec<LinePart>> {
     let text = |role: Role, text: String| vec![LinePart::Text(role, text)];
     let of = if task.repository.is_empty() { String::new() } else { format!(" of {}", task.repository) };
-    let mut lines = vec![text(Role::Title, format!("{}{of}", task.kind))];
+    let mut lines = vec![text(Role::Title, format!("{}{of}", kind(task)))];
     let fields = [
         ("task", task.id.to_string()),
         ("state", task.state.clone()),
@@ -98,8 +103,8 @@ static COLUMNS: [Column<BackgroundTask>; 7] = [
         width: 9,
         right: false,
         rank: 3,
-        cell: |task, _| CellText::plain(&*task.kind),
-        order: Some(|a, b| a.kind.cmp(&b.kind)),
+        cell: |task, _| CellText::plain(kind(task)),
+        order: Some(|a, b| kind(a).cmp(kind(b))),
     },
     Column {
         title: "REPOSITORY",
@@ -145,13 +150,13 @@ static COLUMNS: [Column<BackgroundTask>; 7] = [
 
 impl Haystack for BackgroundTask {
     fn text(&self) -> Cow<'_, str> {
-        format!("{} {} {} {} {}", self.kind, self.repository, self.state, self.phase, self.error).into()
+        format!("{} {} {} {} {}", kind(self), self.repository, self.state, self.phase, self.error).into()
     }
 
     fn column(&self, name: &str) -> Option<String> {
         match name {
             "state" => Some(self.state.clone()),
-            "kind" => Some(self.kind.clone()),
+            "kind" => Some(kind(self).to_owned()),
             "repo" => Some(self.repository.clone()),
             _ => None,
         }

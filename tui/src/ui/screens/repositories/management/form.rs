@@ -72,7 +72,7 @@ fn permission(at: usize) -> Field {
 
 pub(super) fn add_collaborator(path: RepositoryPath) -> Form {
     let fields = vec![Field::line("user", "User", "").required().help("the name of an account"), permission(1)];
-    Form::new(format!("New collaborator of {path}"), "Add", FormKind::AddCollaborator(path), fields)
+    Form::new(format!("Add a collaborator to {path}"), "Add", FormKind::AddCollaborator(path), fields)
 }
 
 /// Returns the form for the permission that was granted to a collaborator. Its title has the effective permission if
