@@ -10,6 +10,7 @@ mod caches;
 mod content;
 mod contexts;
 mod dashboard;
+mod dashboard_failures;
 mod deleted;
 mod deliveries;
 mod delivery_groups;

@@ -124,7 +124,8 @@ impl Confirm {
         Self { typed: Some((word, Line::default())), ..Self::simple(title, lines, verb, request, world) }
     }
 
-    /// Names the button that changes nothing, for a question about cancelling something: "Cancel" would have two meanings.
+    /// Names the button that changes nothing, for a question about cancelling something: "Cancel" would have two
+    /// meanings.
     #[must_use]
     pub(crate) fn or(self, no: &'static str) -> Self {
         Self { no, ..self }

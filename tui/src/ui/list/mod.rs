@@ -3,6 +3,7 @@
 //! Owns which rows are shown and in which order, the cursor, the marks and the window. The cursor and the marks
 //! are row IDs, not indexes, so that rows can be added, removed and moved.
 
+mod columns;
 mod draw;
 pub(crate) mod feed;
 pub(crate) mod filter;

@@ -283,7 +283,8 @@ pub(crate) trait Screen: Placed {
         self.refresh(env);
     }
 
-    /// Called while the screen is visible, after a change that another screen reports: requests data that may have changed.
+    /// Called while the screen is visible, after a change that another screen reports: requests data that may have
+    /// changed.
     fn changed_elsewhere(&mut self, env: &mut Env) {
         self.poll(env);
     }

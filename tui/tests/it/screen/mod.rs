@@ -255,8 +255,8 @@ fn set_size(terminal: &File, (columns, rows): (u16, u16)) {
     tcsetwinsize(terminal, size).unwrap();
 }
 
-/// Returns whether a program of the terminal is installed. A test without it is skipped, and fails where all clients are
-/// required.
+/// Returns whether a program of the terminal is installed. A test without it is skipped, and fails where all clients
+/// are required.
 fn has_client(program: &str) -> bool {
     let directories = std::env::var_os("PATH").unwrap_or_default();
     let is_installed = std::env::split_paths(&directories).any(|directory| directory.join(program).is_file());

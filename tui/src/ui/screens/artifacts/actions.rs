@@ -149,8 +149,8 @@ impl Artifacts {
         env.open(question);
     }
 
-    /// Returns the IDs of the `count` oldest artifacts that have not expired, of one repository or of all. Fails while the
-    /// list is not complete, because older ones may be missing.
+    /// Returns the IDs of the `count` oldest artifacts that have not expired, of one repository or of all. Fails while
+    /// the list is not complete, because older ones may be missing.
     pub(crate) fn oldest(&self, count: usize, of: Option<&RepositoryPath>) -> Result<Vec<i64>, String> {
         let has_other = |of: &RepositoryPath| self.of.as_ref().is_some_and(|shown| shown != of);
         if !self.rows.has_all() || self.totals.cut || of.map_or(self.of.is_some(), has_other) {

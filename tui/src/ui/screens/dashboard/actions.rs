@@ -159,8 +159,8 @@ impl Dashboard {
         self.problem_hooks.iter().filter(|hook| ids.contains(&hook.id)).collect()
     }
 
-    /// `R`: redelivers the failed deliveries of all hooks of the problem, runs its mirrors, or opens the form that repeats
-    /// its import.
+    /// `R`: redelivers the failed deliveries of all hooks of the problem, runs its mirrors, or opens the form that
+    /// repeats its import.
     pub(super) fn recover(&self, env: &mut Env) {
         let CursorRow::Problem(problem) = self.cursor_row() else { return };
         match &problem.target {

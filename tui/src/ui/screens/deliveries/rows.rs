@@ -27,7 +27,7 @@ pub(crate) fn code(delivery: &DeliverySummary) -> CellText {
     }
 }
 
-/// Returns the color of a state: red for a delivery that is not tried again, yellow for one that is.
+/// Returns the color of a state: red for a delivery that failed for good, yellow for a delivery that waits for a retry.
 pub(super) fn state_role(state: &str) -> Role {
     match state {
         "success" => Role::Text,

@@ -141,8 +141,8 @@ impl DeliveryGroups {
         }
     }
 
-    /// Asks whether to recover the hooks of the marked group, or of the one under the cursor. For a reason, or if not all
-    /// hooks of a host are known, it requests the failed and waiting deliveries first.
+    /// Asks whether to recover the hooks of the marked group, or of the one under the cursor. For a reason, or if not
+    /// all hooks of a host are known, it requests the failed and waiting deliveries first.
     fn redeliver(&mut self, env: &mut Env) {
         let Ok(Some(group)) = self.rows.list.target() else { return };
         let has_all_hooks = i64::try_from(group.hooks.len()) == Ok(group.hook_count);

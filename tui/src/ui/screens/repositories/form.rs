@@ -137,8 +137,8 @@ pub(super) fn migrate(login: &str) -> Form {
     Form::new("Import a repository", "Import", FormKind::Migrate, fields).also(CHECK)
 }
 
-/// Returns the form that imports a repository again after its import failed, with the values of the failed one. The name
-/// of a failed import is free. `known`: the repository; `None` if the import left none.
+/// Returns the form that imports a repository again after its import failed, with the values of the failed one. The
+/// name of a failed import is free. `known`: the repository; `None` if the import left none.
 pub(super) fn migrate_again(path: &RepositoryPath, known: Option<&Repository>) -> Form {
     let mut form = migrate(&path.owner);
     let mut values = vec![("repo_name", path.name.as_str())];

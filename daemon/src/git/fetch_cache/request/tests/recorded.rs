@@ -47,7 +47,7 @@ fn recorded_fetches_of_jobs_are_understood() {
     let checkout = git(&["thin-pack", "no-progress", "ofs-delta", "deepen 1", &want, "done\n"]);
     assert_eq!(checkout.scope(), StateScope::Objects);
     assert!(!shallow.is_full_clone() && !checkout.is_full_clone());
-    // git fetch -q, in a clone that has the parent of the new commit: a single round, without "done".
+    // git fetch -q, in a clone with the parent of the new commit: one request without "done".
     let fetch = git(&["thin-pack", "no-progress", "include-tag", "ofs-delta", &next, &have]);
     assert!(fetch.has_haves() && !fetch.is_full_clone());
 }
