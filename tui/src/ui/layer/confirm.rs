@@ -49,7 +49,7 @@ pub(crate) struct Confirm {
     off: Option<String>,
     /// Index of the first visible line of the text.
     top: Cell<usize>,
-    /// Number of lines that were visible when it was last drawn: PgUp and PgDn scroll by as many.
+    /// Number of lines that were visible when it was last drawn: `PgUp` and `PgDn` scroll by this number.
     page: Cell<usize>,
     /// Whether the text has more lines than were visible when it was last drawn.
     is_cut: Cell<bool>,
