@@ -92,7 +92,7 @@ fn a_migration_is_shown_and_can_be_cancelled() {
     session.wait_for("> connecting");
     session.type_keys("1");
     session.wait_for("Tasks (1 running)");
-    session.wait("its bar", |screen| screen.rows(0, 60).any(|row| row.starts_with(" migrate   admin/copy")));
+    session.wait("its bar", |screen| screen.rows(0, 60).any(|row| row.starts_with(" import    admin/copy")));
     session.type_keys("9");
     session.wait_for("[9 Tasks]");
     session.wait_for_cursor_row("connecting");
