@@ -1,5 +1,5 @@
-//! git over SSH: processor time and time of a clone beside HTTP, processor time of a sign-in, and `ls-remote` beside
-//! OpenSSH with git-shell.
+//! git over SSH: clones beside HTTP and beside OpenSSH with git-shell, processor time of a sign-in, and `ls-remote`
+//! beside OpenSSH.
 
 use std::{
     net::TcpListener,
@@ -52,9 +52,27 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     let (over_ssh, over_http) = (ssh_address(&farrier).await?, http_address(&farrier).await?);
     client.git(&["-C", path(&bare)?, "push", "--quiet", &over_ssh, &format!("{BRANCH}:{BRANCH}")]).await?;
     settle().await;
-    cloning(plan, table, (&farrier, &client), (&over_ssh, &over_http), &dir).await?;
-    greeting(plan, table, (&farrier, &client), &over_ssh).await?;
-    listing(plan, table, &client, &over_ssh, &bare).await
+    let sshd = Sshd::start(&plan.dir("ssh-openssh")?, &client, &bare).await;
+    let addresses = Addresses {
+        ssh: over_ssh,
+        http: over_http,
+        openssh: match &sshd {
+            Ok(Some(sshd)) => Ok(sshd.address.clone()),
+            Ok(None) => Err("sshd or git-shell is not installed".to_owned()),
+            Err(error) => Err(format!("sshd does not start: {error}")),
+        },
+    };
+    cloning(plan, table, (&farrier, &client), &addresses, &dir).await?;
+    greeting(plan, table, (&farrier, &client), &addresses.ssh).await?;
+    listing(plan, table, &client, &addresses).await
+}
+
+/// The same repository over three ways.
+struct Addresses {
+    ssh: String,
+    http: String,
+    /// The server of OpenSSH, or why it does not run.
+    openssh: std::result::Result<String, String>,
 }
 
 /// Measures the processor time of the daemon and its git processes, and the clones per second of the real git.
@@ -62,34 +80,40 @@ async fn cloning(
     plan: &Plan,
     table: &mut Table,
     (farrier, client): (&Farrier, &Client),
-    (over_ssh, over_http): (&str, &str),
+    addresses: &Addresses,
     dir: &Path,
 ) -> Result<()> {
-    let (mut ssh, mut http) = (Vec::new(), Vec::new());
-    let (mut ssh_rates, mut http_rates) = (Vec::new(), Vec::new());
+    let ways = [Some(&addresses.ssh), Some(&addresses.http), addresses.openssh.as_ref().ok()];
+    let (mut processor, mut rates) = ([const { Vec::new() }; 3], [const { Vec::new() }; 3]);
     for round in 0..plan.rounds {
-        for (name, address, processor, rates) in
-            [("ssh", over_ssh, &mut ssh, &mut ssh_rates), ("http", over_http, &mut http, &mut http_rates)]
-        {
+        for (way, address) in ways.into_iter().enumerate() {
+            let Some(address) = address else { continue };
             let begun = farrier.watch().processor_with_ended()?;
             let mut elapsed = Duration::ZERO;
             for number in 0..CLONES {
-                let to = dir.join(format!("{name}-{round}-{number}.git"));
+                let to = dir.join(format!("{way}-{round}-{number}.git"));
                 let clone_begun = Instant::now();
                 client.git(&["clone", "--quiet", "--bare", address, path(&to)?]).await?;
                 elapsed += clone_begun.elapsed();
                 std::fs::remove_dir_all(&to)?;
             }
             let spent = farrier.watch().processor_with_ended()?.saturating_sub(begun);
-            processor.push(millis(spent) / f64::from(CLONES));
-            rates.push(f64::from(CLONES) / elapsed.as_secs_f64());
+            processor[way].push(millis(spent) / f64::from(CLONES));
+            rates[way].push(f64::from(CLONES) / elapsed.as_secs_f64());
         }
     }
+    let [ssh, http, _] = processor;
     let what = "processor time of a clone over SSH; beside HTTP";
     table.beside(what, spread(&ssh, "ms"), spread(&http, "ms"), ratio(&ssh, &http), Budget::AtMost(CLONE_MAX));
+    let [ssh, http, openssh] = rates;
     let what = "clones over SSH with the real git, one at a time; beside HTTP";
-    let (own, other) = (spread(&ssh_rates, "/s"), spread(&http_rates, "/s"));
-    table.beside(what, own, other, ratio(&ssh_rates, &http_rates), Budget::AtLeast(CLONE_RATE_MIN));
+    let budget = Budget::AtLeast(CLONE_RATE_MIN);
+    table.beside(what, spread(&ssh, "/s"), spread(&http, "/s"), ratio(&ssh, &http), budget);
+    let what = "the same; beside OpenSSH + git-shell";
+    match &addresses.openssh {
+        Ok(_) => table.beside(what, spread(&ssh, "/s"), spread(&openssh, "/s"), ratio(&ssh, &openssh), Budget::None),
+        Err(reason) => table.missing(what, spread(&ssh, "/s"), reason),
+    }
     Ok(())
 }
 
@@ -115,12 +139,10 @@ async fn greeting(
     Ok(())
 }
 
-async fn listing(plan: &Plan, table: &mut Table, client: &Client, ours: &str, bare: &Path) -> Result<()> {
-    let sshd = Sshd::start(&plan.dir("ssh-openssh")?, client, bare).await;
-    let theirs = sshd.as_ref().ok().and_then(Option::as_ref).map(|sshd| sshd.address.as_str());
+async fn listing(plan: &Plan, table: &mut Table, client: &Client, addresses: &Addresses) -> Result<()> {
     let (mut own, mut other) = (Vec::new(), Vec::new());
     for _ in 0..plan.rounds * 4 {
-        for (address, times) in [(Some(ours), &mut own), (theirs, &mut other)] {
+        for (address, times) in [(Some(&addresses.ssh), &mut own), (addresses.openssh.as_ref().ok(), &mut other)] {
             let Some(address) = address else { continue };
             let begun = Instant::now();
             client.git(&["ls-remote", address]).await?;
@@ -128,12 +150,11 @@ async fn listing(plan: &Plan, table: &mut Table, client: &Client, ours: &str, ba
         }
     }
     let what = "ls-remote over SSH; beside OpenSSH + git-shell";
-    match sshd {
-        Ok(Some(_)) => {
+    match &addresses.openssh {
+        Ok(_) => {
             table.beside(what, spread(&own, "ms"), spread(&other, "ms"), ratio(&own, &other), Budget::AtMost(LIST_MAX));
         }
-        Ok(None) => table.missing(what, spread(&own, "ms"), "sshd or git-shell is not installed"),
-        Err(error) => table.missing(what, spread(&own, "ms"), &format!("sshd does not start: {error}")),
+        Err(reason) => table.missing(what, spread(&own, "ms"), reason),
     }
     Ok(())
 }

@@ -3,3 +3,4 @@
 pub(crate) mod azurite;
 pub(crate) mod nginx;
 pub(crate) mod own;
+pub(crate) mod replay;

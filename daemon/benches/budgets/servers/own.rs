@@ -13,6 +13,7 @@ use axum::{
     body::Body,
     extract::State,
     routing::{get, put},
+    serve::ListenerExt as _,
 };
 use bytes::Bytes;
 use clap::ValueEnum;
@@ -25,6 +26,7 @@ use tokio::{
     sync::mpsc,
 };
 
+use super::replay;
 use crate::{
     Result,
     child::{Child, Watch},
@@ -40,6 +42,8 @@ pub(crate) enum Kind {
     Row,
     /// Writes a request body to a file, hashes it and syncs the file.
     Sink,
+    /// Returns the responses of another server again.
+    Replay,
 }
 
 /// A running server.
@@ -79,8 +83,10 @@ pub(crate) async fn serve(kind: Kind, dir: PathBuf) -> Result<()> {
         Kind::Hello => Router::new().route("/", get(hello)),
         Kind::Row => Router::new().route("/", get(row)).with_state(rows(&dir)?),
         Kind::Sink => Router::new().route("/file", put(sink)).with_state(Arc::from(dir)),
+        Kind::Replay => replay::router(&dir)?,
     };
     println!("{}", tcp.local_addr()?);
+    let tcp = tcp.tap_io(|stream| stream.set_nodelay(true).unwrap_or_default());
     let (one, other) = tokio::join!(axum::serve(tcp, router.clone()), axum::serve(unix, router));
     Ok(one.and(other)?)
 }
