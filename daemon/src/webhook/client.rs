@@ -341,7 +341,7 @@ async fn collect(
 }
 
 fn invalid_response(error: &hyper::Error) -> Failure {
-    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    let cause = std::error::Error::source(error).map(|cause| format!(": {}", link::reason(cause))).unwrap_or_default();
     Failure::new(FailureClass::Http, format!("no valid HTTP response from the receiver: {error}{cause}"))
 }
 

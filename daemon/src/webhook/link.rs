@@ -1,6 +1,6 @@
 //! A connection to a receiver. It is kept open for the next delivery to the same receiver.
 
-use std::{convert::Infallible, future::ready, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
+use std::{convert::Infallible, error::Error, future::ready, io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{Request, Response, Uri};
@@ -13,6 +13,7 @@ use hyper_util::{
     client::legacy::connect::{HttpConnector, dns::Name},
     rt::TokioIo,
 };
+use nix::errno::Errno;
 use rustls::{ClientConfig, pki_types::ServerName};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -127,8 +128,8 @@ pub(super) async fn connect(mut addresses: Vec<SocketAddr>, timeout: Duration) -
     connector.set_connect_timeout((most > 1).then(|| timeout.min(ADDRESS_TIMEOUT * most)));
     let connected = connector.oneshot(name).await;
     connected.map(TokioIo::into_inner).map_err(|error| {
-        let cause = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
-        failed(cause)
+        let source = error.source();
+        failed(source.map_or_else(|| error.to_string(), reason))
     })
 }
 
@@ -143,14 +144,14 @@ pub(super) async fn tunnel(
     let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
     let credentials = authorization.map(|value| format!("Proxy-Authorization: {value}\r\n")).unwrap_or_default();
     let head = format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n{credentials}\r\n");
-    stream.write_all(head.as_bytes()).await.map_err(|error| failed(error.to_string()))?;
+    stream.write_all(head.as_bytes()).await.map_err(|error| failed(reason(&error)))?;
     let mut response = Vec::new();
     while !response.ends_with(b"\r\n\r\n") {
         if response.len() == CONNECT_HEAD_MAX {
             return Err(failed("its response is too long".to_owned()));
         }
         // One byte at a time, because the bytes after the head belong to the tunnel.
-        response.push(stream.read_u8().await.map_err(|error| failed(error.to_string()))?);
+        response.push(stream.read_u8().await.map_err(|error| failed(reason(&error)))?);
     }
     let line = String::from_utf8_lossy(response.split(|byte| *byte == b'\r').next().unwrap_or_default()).into_owned();
     if line.split(' ').nth(1) == Some("200") { Ok(stream) } else { Err(failed(line)) }
@@ -165,5 +166,11 @@ pub(super) async fn secure(
     let failed = |text: String| Failure::new(FailureClass::Tls, format!("the secure connection failed: {text}"));
     let name = ServerName::try_from(host.to_owned()).map_err(|error| failed(error.to_string()))?;
     let secured = TlsConnector::from(config).connect(name, stream).await;
-    secured.map(ReceiverStream::secure).map_err(|error| failed(error.to_string()))
+    secured.map(ReceiverStream::secure).map_err(|error| failed(reason(&error)))
+}
+
+/// Returns what failed without the number of the error, which says nothing to readers of a delivery.
+pub(super) fn reason(error: &(dyn Error + 'static)) -> String {
+    let number = error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
+    number.map_or_else(|| error.to_string(), |number| Errno::from_raw(number).desc().to_owned())
 }

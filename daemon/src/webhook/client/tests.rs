@@ -238,8 +238,7 @@ async fn a_failed_connection_names_the_addresses_that_were_tried() {
     let refused: SocketAddr = "127.0.0.1:1".parse().expect("an address");
     let failure = link::connect(vec![refused], Duration::from_secs(60)).await.map(drop).expect_err("no listener");
     assert_eq!(failure.class, FailureClass::Connect);
-    assert!(failure.reason.starts_with("the connection failed: 127.0.0.1:1: "), "{}", failure.reason);
-    assert!(failure.reason.contains("refused"), "{}", failure.reason);
+    assert_eq!(failure.reason, "the connection failed: 127.0.0.1:1: Connection refused");
 }
 
 #[tokio::test]
