@@ -86,11 +86,11 @@ pub async fn create(context: &Context, identity: &Identity, input: CreateUser) -
         ..User::default()
     };
     let row = &user;
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     let inserted = context.store.write(async |tx: Tx| {
         let conflict = owners::insert_user(&tx, row).await?;
         if conflict.is_none() {
-            recorder.record(&tx, change::entry(audit::Action::UserCreate, &User::default(), row).created());
+            recorder.record(&tx, change::entry(audit::Action::UserCreate, &User::default(), row).created()).await?;
         }
         Ok::<_, Error>(conflict)
     });

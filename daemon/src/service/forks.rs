@@ -178,9 +178,7 @@ async fn insert(
     new: NewRepository,
 ) -> CommitOutcome<FoundRepository> {
     let into_org = matches!(new.owner, Owner::Org(_));
-    let prepared = async {
-        Ok::<_, Error>((DefaultHookCopies::prepare(context).await?, AuditRecorder::reserve(context, 1).await?))
-    };
+    let prepared = async { Ok::<_, Error>((DefaultHookCopies::prepare(context).await?, AuditRecorder::new(context))) };
     let (copies, audit) = match prepared.await {
         Ok(prepared) => prepared,
         Err(error) => return CommitOutcome::Known(Err(error)),
@@ -217,7 +215,7 @@ async fn insert(
         if create::give_to_creator(&tx, &owner, &row, identity.user_id()).await? {
             audited = audited.set("administrator", identity.user_id());
         }
-        audit.record(&tx, audited);
+        audit.record(&tx, audited).await?;
         // Before the event is recorded, since a copied hook may match it.
         copies.insert(&tx, row.id).await?;
         let forked = EventKind::Fork { fork: &row, owner: &owner };

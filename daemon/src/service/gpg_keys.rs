@@ -95,7 +95,7 @@ pub async fn create(context: &Context, identity: &Identity, input: &CreateGpgKey
         row.verified = true;
     }
     let row = &row;
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     let added = context.store.write(async |tx: Tx| {
         // The account may have been deleted since, or have another address.
         let user = owners::user(&tx, account).await?.ok_or(NO_USER)?;
@@ -117,7 +117,7 @@ pub async fn create(context: &Context, identity: &Identity, input: &CreateGpgKey
         }
         rows::put(&tx, row);
         let entry = Entry::new(Action::GpgKeyCreate, Object::gpg_key(row, &user.name));
-        recorder.record(&tx, entry.set("fingerprint", fingerprint(row)).set("verified", row.verified));
+        recorder.record(&tx, entry.set("fingerprint", fingerprint(row)).set("verified", row.verified)).await?;
         Ok(user)
     });
     let user = added.await?;
@@ -169,7 +169,7 @@ async fn require_proof(context: &Context, row: &GpgKey, signature: &str) -> Resu
 pub async fn delete(context: &Context, identity: &Identity, id: u64) -> Result<(), Error> {
     access::require_whole_account(identity)?;
     let account = access::require_account(identity)?.user.id;
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -177,7 +177,7 @@ pub async fn delete(context: &Context, identity: &Identity, id: u64) -> Result<(
             rows::delete(&tx, &row);
             let owner = owners::user(&tx, account).await?.map(|user| user.name).unwrap_or_default();
             let entry = Entry::new(Action::GpgKeyDelete, Object::gpg_key(&row, &owner));
-            recorder.record(&tx, entry.had("fingerprint", fingerprint(&row)));
+            recorder.record(&tx, entry.had("fingerprint", fingerprint(&row))).await?;
             Ok(())
         })
         .await

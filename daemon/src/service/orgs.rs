@@ -60,7 +60,7 @@ pub async fn create(
         access::require_whole_account(identity)?;
     }
     let created = &row;
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     let free = context.store.write(async |tx: Tx| {
         // It would be impossible to manage an organization without an owner.
         let owner = owners::user(&tx, owner_id).await?.ok_or(Error::NotFound { what: "the user" })?;
@@ -69,7 +69,7 @@ pub async fn create(
             let member = Membership { role: OrgRole::Owner.into(), since_ms: now, concealed: true };
             orgs::put_member(&tx, created.id, owner_id, &member);
             let entry = entry(Action::OrgCreate, &Org::default(), created).created();
-            recorder.record(&tx, entry.set("owner", owner.name));
+            recorder.record(&tx, entry.set("owner", owner.name)).await?;
         }
         Ok::<_, Error>(free)
     });
@@ -115,7 +115,7 @@ pub async fn find_own(read: &impl Read, identity: &Identity, name: &str) -> Resu
 /// Changes an organization. Omitted fields keep their values.
 pub async fn edit(context: &Context, identity: &Identity, name: &str, input: &EditOrg) -> Result<Org, Error> {
     let now = context.now_ms();
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -129,7 +129,7 @@ pub async fn edit(context: &Context, identity: &Identity, name: &str, input: &Ed
             }
             let entry = entry(Action::OrgEdit, &old, &row);
             if !entry.is_unchanged() {
-                recorder.record(&tx, entry);
+                recorder.record(&tx, entry).await?;
             }
             Ok(row)
         })
@@ -182,7 +182,7 @@ fn apply(row: &mut Org, input: &EditOrg) -> Result<(), Error> {
 /// Renames an organization. The old name redirects to the new one until another owner takes it.
 pub async fn rename(context: &Context, identity: &Identity, name: &str, new: &str) -> Result<(), Error> {
     let now = context.now_ms();
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -191,7 +191,7 @@ pub async fn rename(context: &Context, identity: &Identity, name: &str, new: &st
             let row = Org { name: new.to_owned(), updated_ms: now, ..old.clone() };
             if orgs::update(&tx, &old, &row).await? {
                 let entry = Entry::new(Action::OrgRename, Object::org(&row));
-                recorder.record(&tx, entry.field("name", old.name.as_str(), new));
+                recorder.record(&tx, entry.field("name", old.name.as_str(), new)).await?;
                 return Ok(());
             }
             Err(Error::in_use("new_name", format!("user already exists: {new}")))
@@ -201,7 +201,7 @@ pub async fn rename(context: &Context, identity: &Identity, name: &str, new: &st
 
 /// Deletes an organization without repositories.
 pub async fn delete(context: &Context, identity: &Identity, name: &str) -> Result<(), Error> {
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context.store
         .write(async |tx: Tx| {
             let org = find_own(&tx, identity, name).await?;
@@ -210,7 +210,7 @@ pub async fn delete(context: &Context, identity: &Identity, name: &str) -> Resul
                     hooks::delete_of_owner(&tx, org.id).await?;
                     repositories::offers::end_of_account(&tx, org.id).await?;
                     orgs::delete(&tx, &org).await?;
-                    recorder.record(&tx, Entry::new(Action::OrgDelete, Object::org(&org)));
+                    recorder.record(&tx, Entry::new(Action::OrgDelete, Object::org(&org))).await?;
                     Ok(())
                 }
                 count => Err(Error::Exists {

@@ -99,7 +99,7 @@ pub async fn create(
     };
     let hash = secret::sha256(clear.as_bytes());
     let (row_ref, hash_ref) = (&row, &hash);
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -121,7 +121,7 @@ pub async fn create(
             if row_ref.expires_ms != 0 {
                 entry = entry.set("expires_at", show::time(row_ref.expires_ms));
             }
-            recorder.record(&tx, entry);
+            recorder.record(&tx, entry).await?;
             Ok(())
         })
         .await?;
@@ -179,7 +179,7 @@ pub async fn list(read: &impl Read, identity: &Identity, user_name: &str) -> Res
 /// Deletes a token by its id or, if no token has this id, by its name.
 pub async fn delete(context: &Context, identity: &Identity, user_name: &str, which: &str) -> Result<(), Error> {
     access::require_whole_account(identity)?;
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -190,7 +190,7 @@ pub async fn delete(context: &Context, identity: &Identity, user_name: &str, whi
             let found = by_id.or_else(|| rows.iter().find(|row| row.name == which));
             let token = found.ok_or(Error::NotFound { what: "the token" })?;
             tokens::delete(&tx, user.id, token.id).await?;
-            recorder.record(&tx, deletion_entry(token, &user.name));
+            recorder.record(&tx, deletion_entry(token, &user.name)).await?;
             Ok(())
         })
         .await
@@ -208,14 +208,14 @@ pub async fn current(read: &impl Read, identity: &Identity) -> Result<(Token, Us
 
 /// Deletes the token of the current request.
 pub async fn delete_current(context: &Context, identity: &Identity) -> Result<(), Error> {
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
             let (row, _) = current(&tx, identity).await?;
             tokens::delete(&tx, row.user_id, row.id).await?;
             let owner = owners::user(&tx, row.user_id).await?.map(|user| user.name).unwrap_or_default();
-            recorder.record(&tx, deletion_entry(&row, &owner));
+            recorder.record(&tx, deletion_entry(&row, &owner)).await?;
             Ok(())
         })
         .await

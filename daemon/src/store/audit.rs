@@ -1,8 +1,11 @@
 //! The rows of the audit log. They are inserted and expire, and are never changed.
 //!
-//! Entries with higher IDs have equal or later times, so a time is found by binary search. Filtered pages use range
-//! counts: parts of the log without a matching entry are not read again. Pages with words read a bounded number of
-//! entries instead, because each typed letter is another filter.
+//! IDs are derived from the order of transactions. Entries with higher IDs have equal or later times, except for
+//! entries that are recorded at almost the same time. So a time is found by binary search, which begins and ends a
+//! little outside, and the times of the entries that it finds are compared.
+//!
+//! Filtered pages use range counts: parts of the log without a matching entry are not read again. Pages with words read
+//! a bounded number of entries instead, because each typed letter is another filter.
 
 mod filter;
 
@@ -13,10 +16,15 @@ use super::{
     Read, Snapshot, StoreError, Tx,
     engine::{Key, Range, Scan},
     keys,
+    order::{self, Ordered},
     range_counts::KeyFilter,
     value,
 };
 
+/// Maximum by which the time of an entry can be earlier than that of an entry with a smaller ID, milliseconds. An entry
+/// gets its time after its ID, and clocks of several daemons differ. Entries outside this limit may be missing in pages
+/// that are restricted by time.
+pub const DISORDER_MS: i64 = 60_000;
 /// Number of rows that are read at a time.
 const BATCH: usize = 256;
 /// Maximum number of entries that a page with words reads. A page that reaches it may be short or empty, and has a
@@ -42,6 +50,13 @@ pub struct AuditQuery {
     pub limit: usize,
 }
 
+impl AuditQuery {
+    /// Returns whether the time of `row` is within the limits.
+    fn has_time(&self, row: &AuditEntry) -> bool {
+        self.since_ms.is_none_or(|since| row.at_ms >= since) && self.until_ms.is_none_or(|until| row.at_ms < until)
+    }
+}
+
 /// A page of audit entries.
 #[derive(Clone, Debug, Default)]
 pub struct AuditPage {
@@ -51,6 +66,17 @@ pub struct AuditPage {
     pub next: u64,
     /// Number of entries that a page with words read; `None` for other pages.
     pub examined: Option<usize>,
+}
+
+/// Returns the ID of the next entry of this transaction.
+pub async fn next_id(tx: &Tx) -> Result<u64, StoreError> {
+    order::next_id(tx, Ordered::Audit).await
+}
+
+/// Returns the lowest ID that an entry may still get. A reader that has all entries of the snapshot with lower IDs has
+/// missed none.
+pub async fn unsettled(snapshot: &Snapshot) -> Result<u64, StoreError> {
+    order::unsettled(snapshot, Ordered::Audit).await
 }
 
 /// Inserts an entry.
@@ -111,52 +137,28 @@ pub async fn count(snapshot: &Snapshot, filter: &AuditFilter) -> Result<u64, Sto
     Ok(buckets.iter().map(|bucket| bucket.total.count).sum())
 }
 
-/// Returns a page.
+/// Returns a page. A page with words reads at most [`EXAMINED_MAX`] entries.
 pub async fn page(snapshot: &Snapshot, query: &AuditQuery) -> Result<AuditPage, StoreError> {
-    // The page has entries with IDs from `low` to `high`, both included.
-    let low = match query.since_ms {
-        Some(since_ms) => first_since(snapshot, since_ms).await?,
-        None => 0,
-    };
-    let low = low.max(query.after.map_or(0, |after| after.saturating_add(1)));
-    let mut high = if query.before == 0 { u64::MAX } else { query.before - 1 };
-    if let Some(until_ms) = query.until_ms {
-        high = high.min(first_since(snapshot, until_ms).await?.saturating_sub(1));
-    }
-    if low > high {
-        let examined = (!query.filter.words.is_empty()).then_some(0);
-        return Ok(AuditPage { examined, ..AuditPage::default() });
-    }
-    if !query.filter.words.is_empty() {
-        return search(snapshot, query, low, high).await;
-    }
-    let mut entries = match query.user {
-        Some(user) => of_user(snapshot, user, low, high, query.limit + 1).await?,
-        None => matching(snapshot, &query.filter, low, high, query.limit + 1).await?,
-    };
-    let has_more = entries.len() > query.limit;
-    entries.truncate(query.limit);
-    let next = entries.last().filter(|_| has_more).map_or(0, |row| row.id);
-    Ok(AuditPage { entries, next, examined: None })
-}
-
-/// Returns a page of the entries with IDs from `low` to `high` that pass a filter with words. Reads at most
-/// [`EXAMINED_MAX`] entries.
-async fn search(snapshot: &Snapshot, query: &AuditQuery, low: u64, mut high: u64) -> Result<AuditPage, StoreError> {
+    let has_words = !query.filter.words.is_empty();
+    let (batch, examined_max) = if has_words { (BATCH, EXAMINED_MAX) } else { (query.limit + 1, usize::MAX) };
+    let (low, mut high) = bounds(snapshot, query).await?;
     let (mut entries, mut examined, mut last) = (Vec::new(), 0, 0);
     while low <= high {
         let rows = match query.user {
-            Some(user) => of_user(snapshot, user, low, high, BATCH).await?,
-            None => matching(snapshot, &AuditFilter::default(), low, high, BATCH).await?,
+            Some(user) => of_user(snapshot, user, low, high, batch).await?,
+            // The other conditions of a filter with words are rarely used, and are tested below.
+            None if has_words => matching(snapshot, &AuditFilter::default(), low, high, batch).await?,
+            None => matching(snapshot, &query.filter, low, high, batch).await?,
         };
-        let is_last = rows.len() < BATCH;
+        let is_last = rows.len() < batch;
         for row in rows {
-            if entries.len() == query.limit || examined == EXAMINED_MAX {
-                return Ok(AuditPage { entries, next: last, examined: Some(examined) });
+            let passes = query.has_time(&row) && (!has_words || query.filter.passes(&row));
+            if examined == examined_max || (entries.len() == query.limit && (passes || has_words)) {
+                return Ok(AuditPage { entries, next: last, examined: has_words.then_some(examined) });
             }
             examined += 1;
             last = row.id;
-            if query.filter.passes(&row) {
+            if passes {
                 entries.push(row);
             }
         }
@@ -165,10 +167,25 @@ async fn search(snapshot: &Snapshot, query: &AuditQuery, low: u64, mut high: u64
         }
         high = last - 1;
     }
-    Ok(AuditPage { entries, next: 0, examined: Some(examined) })
+    Ok(AuditPage { entries, next: 0, examined: has_words.then_some(examined) })
 }
 
-/// Returns the lowest ID of an entry at or after `ms`, or an ID above all entries.
+/// Returns the lowest and the highest ID that entries of a query can have.
+async fn bounds(read: &impl Read, query: &AuditQuery) -> Result<(u64, u64), StoreError> {
+    let low = match query.since_ms {
+        Some(since_ms) => first_since(read, since_ms.saturating_sub(DISORDER_MS)).await?,
+        None => 0,
+    };
+    let high = match query.until_ms {
+        Some(until_ms) => first_since(read, until_ms.saturating_add(DISORDER_MS)).await?.saturating_sub(1),
+        None => u64::MAX,
+    };
+    let low = low.max(query.after.map_or(0, |after| after.saturating_add(1)));
+    Ok((low, if query.before == 0 { high } else { high.min(query.before - 1) }))
+}
+
+/// Returns the lowest ID of an entry at or after `ms`, or an ID above all entries, as exactly as the order of the times
+/// allows.
 async fn first_since(read: &impl Read, ms: i64) -> Result<u64, StoreError> {
     let Some(newest) = newest(read).await? else { return Ok(0) };
     let (mut low, mut high) = (0, newest.id + 1);

@@ -19,9 +19,6 @@ use super::{
 
 /// Ids reserved at a time.
 const BLOCK: u64 = 64;
-/// Ids of audit entries reserved at a time. The block is larger, because all requests wait for a commit
-/// when a block is used up.
-const LARGE_BLOCK: u64 = 4_096;
 
 /// A kind of ids. Each kind has its own sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,8 +40,6 @@ pub enum IdKind {
     Hook,
     /// Files of artifact blocks. An id is never reused, even if data was lost.
     BlockFile,
-    /// Entries of the audit log.
-    Audit,
     /// Statuses of commits.
     Status,
     /// Releases.
@@ -63,7 +58,7 @@ pub enum IdKind {
 
 impl IdKind {
     /// Every kind.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 15] = [
         Self::Owner,
         Self::Token,
         Self::Repository,
@@ -72,7 +67,6 @@ impl IdKind {
         Self::Artifact,
         Self::Hook,
         Self::BlockFile,
-        Self::Audit,
         Self::Status,
         Self::Release,
         Self::SshKey,
@@ -87,14 +81,6 @@ impl IdKind {
         matches!(self, Self::Repository | Self::Artifact | Self::BlockFile)
     }
 
-    /// Returns how many ids are reserved at a time.
-    fn block(self) -> u64 {
-        match self {
-            Self::Audit => LARGE_BLOCK,
-            _ => BLOCK,
-        }
-    }
-
     /// Returns the name of the stored sequence. It never changes.
     pub fn name(self) -> &'static str {
         match self {
@@ -106,7 +92,6 @@ impl IdKind {
             Self::Artifact => "artifact",
             Self::Hook => "hook",
             Self::BlockFile => "block-file",
-            Self::Audit => "audit",
             Self::Status => "status",
             Self::Release => "release",
             Self::SshKey => "ssh-key",
@@ -204,17 +189,9 @@ impl Marks {
 async fn reserve_block(tx: &Tx, kind: IdKind) -> Result<Range<u64>, StoreError> {
     let key = keys::sequence(kind);
     let first = tx.get::<Sequence>(&key).await?.map_or(1, |sequence| sequence.next);
-    let end = first + kind.block();
+    let end = first + BLOCK;
     tx.put(key, &Sequence { next: end });
     Ok(first..end)
-}
-
-/// Returns the next id of `kind`, without a block. For a store that no daemon uses.
-pub async fn take(tx: &Tx, kind: IdKind) -> Result<u64, StoreError> {
-    let key = keys::sequence(kind);
-    let id = tx.get::<Sequence>(&key).await?.map_or(1, |sequence| sequence.next);
-    tx.put(key, &Sequence { next: id + 1 });
-    Ok(id)
 }
 
 /// Moves the sequence of `kind` to `next` if it is below.

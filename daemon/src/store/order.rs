@@ -11,9 +11,9 @@ use std::sync::atomic;
 use farrier_proto::store::{Delivery, OrderBase};
 
 use super::{
-    Read, Snapshot, Store, StoreError, Tx,
+    Read, Snapshot, Store, StoreError, Tx, audit,
     engine::{Range, Scan},
-    events, keys,
+    events, keys, raise_format,
 };
 
 /// A kind of rows whose ids are derived from orders.
@@ -23,16 +23,18 @@ pub enum Ordered {
     Event,
     /// Deliveries. Their ids have at most 48 bits, because they are part of a UUID, and orders at most 43.
     Delivery,
+    /// Entries of the audit log. Their ids have as many bits as those of events.
+    Audit,
 }
 
 impl Ordered {
     /// The number of kinds.
-    pub(super) const COUNT: usize = 2;
+    pub(super) const COUNT: usize = 3;
 
     /// Returns the number of low bits of an id that distinguish the rows of one transaction. It never changes.
     const fn place_bits(self) -> u32 {
         match self {
-            Self::Event => 12,
+            Self::Event | Self::Audit => 12,
             Self::Delivery => 5,
         }
     }
@@ -46,6 +48,7 @@ impl Ordered {
         match self {
             Self::Event => "events",
             Self::Delivery => "deliveries",
+            Self::Audit => "audit entries",
         }
     }
 }
@@ -77,9 +80,11 @@ pub async fn unsettled(snapshot: &Snapshot, kind: Ordered) -> Result<u64, StoreE
 }
 
 /// Raises the base if the engine gives orders that stored ids have already. Must be called before the first id is used.
+/// Earlier releases refuse the data afterwards, because they would give smaller ids.
 pub async fn raise(store: &Store) -> Result<(), StoreError> {
     store
         .write(async |tx: Tx| {
+            raise_format(&tx).await?;
             let used = highest_used(&tx).await?;
             if tx.order().await? <= used {
                 tx.put(keys::order_base(), &OrderBase { base: used });
@@ -95,14 +100,16 @@ async fn highest_used(read: &impl Read) -> Result<u64, StoreError> {
     let event = events::last(read).await?.max(events::forgotten(read).await?);
     let newest = read.scan::<Delivery>(&Scan::of(Range::prefix(keys::deliveries()), 1)).await?;
     let delivery = newest.first().map_or(0, |(_, row)| row.id);
-    Ok((event >> Ordered::Event.place_bits()).max(delivery >> Ordered::Delivery.place_bits()))
+    let entry = audit::newest(read).await?.map_or(0, |row| row.id);
+    let ids = [(event, Ordered::Event), (delivery, Ordered::Delivery), (entry, Ordered::Audit)];
+    Ok(ids.into_iter().map(|(id, kind)| id >> kind.place_bits()).fold(0, u64::max))
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use farrier_proto::store::Event;
+    use farrier_proto::store::{AuditEntry, Event};
     use tokio::sync::Notify;
 
     use super::*;
@@ -111,19 +118,20 @@ mod tests {
         engine::{MemoryEngine, RedbEngine, RedbOptions},
     };
 
-    /// Records an event with a delivery. Returns both ids.
-    async fn record(store: &Store) -> (u64, u64) {
+    /// Records an event with a delivery and an audit entry. Returns their ids.
+    async fn record(store: &Store) -> [u64; 3] {
         let recorded = store.write(async |tx: Tx| {
-            let (id, delivery) = (events::next_id(&tx).await?, deliveries::next_id(&tx).await?);
-            insert(&tx, id, delivery);
-            Ok::<_, StoreError>((id, delivery))
+            let ids = [events::next_id(&tx).await?, deliveries::next_id(&tx).await?, audit::next_id(&tx).await?];
+            insert(&tx, ids);
+            Ok::<_, StoreError>(ids)
         });
         recorded.await.expect("recorded")
     }
 
-    fn insert(tx: &Tx, id: u64, delivery: u64) {
-        events::insert(tx, &Event { id, ..Event::default() });
-        deliveries::enqueue(tx, &Delivery { id: delivery, event_id: id, ..Delivery::default() });
+    fn insert(tx: &Tx, [event_id, id, entry]: [u64; 3]) {
+        events::insert(tx, &Event { id: event_id, ..Event::default() });
+        deliveries::enqueue(tx, &Delivery { id, event_id, ..Delivery::default() });
+        audit::insert(tx, &AuditEntry { id: entry, ..AuditEntry::default() });
     }
 
     async fn unsettled_event(store: &Store) -> u64 {
@@ -139,21 +147,22 @@ mod tests {
             raise(&store).await.expect("raised");
             store
         };
-        let (mut last_event, mut last_delivery) = (100_000, 100_000 << 10 | 7);
+        let mut last = [100_000, 100_000 << 10 | 7, 50_000_000];
         let earlier = async |tx: Tx| {
-            insert(&tx, last_event, last_delivery);
+            insert(&tx, last);
             Ok::<_, StoreError>(())
         };
         open().await.write(earlier).await.expect("written");
         for start in 0..3 {
             let store = open().await;
             for _ in 0..3 {
-                let (event, delivery) = record(&store).await;
-                assert!(event > last_event && delivery > last_delivery, "start {start}");
-                assert!(unsettled_event(&store).await > event);
-                (last_event, last_delivery) = (event, delivery);
+                let ids = record(&store).await;
+                assert!(ids.iter().zip(last).all(|(id, before)| *id > before), "start {start}");
+                assert!(unsettled_event(&store).await > ids[0]);
+                last = ids;
             }
         }
+        let last_event = last[0];
         let store = open().await;
         let rows = events::after(&store.read().await.expect("a snapshot"), 0, 99).await.expect("rows");
         store
@@ -164,7 +173,7 @@ mod tests {
             .await
             .expect("forgotten");
         drop(store);
-        assert!(record(&open().await).await.0 > last_event, "a cursor of a reader must stay valid");
+        assert!(record(&open().await).await[0] > last_event, "a cursor of a reader must stay valid");
     }
 
     #[tokio::test]
@@ -180,7 +189,7 @@ mod tests {
         });
         let meanwhile = async {
             taken.notified().await;
-            let (event, _) = record(&store).await;
+            let [event, ..] = record(&store).await;
             assert!(unsettled_event(&store).await <= event);
             go_on.notify_one();
             event

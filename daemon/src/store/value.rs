@@ -12,7 +12,8 @@ use super::{StoreError, keyring::OpenError};
 /// Level 2: values may be encrypted. Level 3: repositories are also listed by stars and forks. Level 4: the rows of
 /// refs decide, not their files. Level 5: the ids of events and deliveries are derived from the order of transactions.
 /// Level 6: packs have rows, which an earlier release would leave behind when it repacks.
-pub const FORMAT_LEVEL: u32 = 6;
+/// Level 7: the ids of audit entries are derived from the order of transactions.
+pub const FORMAT_LEVEL: u32 = 7;
 
 /// Format byte of a prost message of `store.proto`.
 const PROST: u8 = 1;

@@ -82,6 +82,8 @@ struct Stage {
     team: String,
     job: Job,
     artifact: i64,
+    /// An entry of the audit log.
+    entry: String,
     /// One hook per kind of owner, keyed by the start of its route.
     hooks: Vec<(&'static str, String)>,
 }
@@ -136,7 +138,9 @@ impl Stage {
             });
         }
         clock.advance_ms(120_000);
-        Self { world, tokens, team, job, artifact, hooks }
+        let entries = world.farrier.admin(Method::GET, "/api/farrier/v1/audit?limit=1", Value::Null).await.json();
+        let entry = entries[0]["id"].to_string();
+        Self { world, tokens, team, job, artifact, entry, hooks }
     }
 
     /// The status that each column gets; `-` if it cannot be tried on this machine.
@@ -188,7 +192,7 @@ impl Stage {
             ("{oid}", &"0".repeat(64)),
             ("{uuid}", "1"),
             ("{*file}", "v1/a"),
-            ("{entry}", "1"),
+            ("{entry}", &self.entry),
             ("{key}", "MIT"),
             ("{topic}", "ci"),
             ("{ref}", "main"),

@@ -18,20 +18,19 @@ use crate::{
 
 /// Pause after a failure, so that a broken disk does not keep a core busy.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(5);
+/// Pause before entries are read again that another transaction holds up.
+const RETRY: Duration = Duration::from_millis(50);
 /// Entries to read at a time.
 const BATCH: usize = 256;
 
-/// Runs until the daemon stops. Follows the entries that are recorded after this call.
-pub fn run(context: Context) -> impl Future<Output = ()> {
-    let first = context.audit.unsettled();
-    async move {
-        tokio::join!(
-            record_refusals(&context),
-            log_entries(&context, first),
-            copies::run(&context, AuditOutput::File, first),
-            copies::run(&context, AuditOutput::Journal, first)
-        );
-    }
+/// Runs until the daemon stops. Follows the entries that are recorded after the start.
+pub async fn run(context: Context) {
+    tokio::join!(
+        record_refusals(&context),
+        log_entries(&context),
+        copies::run(&context, AuditOutput::File),
+        copies::run(&context, AuditOutput::Journal)
+    );
 }
 
 async fn record_refusals(context: &Context) {
@@ -53,43 +52,45 @@ async fn record_refusals(context: &Context) {
     }
 }
 
-/// Logs the entries from `first` on.
-async fn log_entries(context: &Context, first: u64) {
+/// Logs the entries that are recorded after the start.
+async fn log_entries(context: &Context) {
     let stop = context.tasks.stop().clone();
     let mut changes = context.audit.listen();
-    let mut last = first.saturating_sub(1);
+    let mut last = context.audit.opened_after();
     loop {
         // Before the read, so that an entry that is committed after the read wakes this task.
         changes.mark_unchanged();
+        let mut waits = false;
         match log_after(context, last).await {
-            Ok(logged) => last = logged,
+            Ok(logged) => (last, waits) = logged,
             Err(error) => pause(&error, "reading the audit log failed").await,
         }
         let is_stopping = stop.is_cancelled();
         tokio::select! {
             changed = changes.changed() => if changed.is_err() { return },
+            () = tokio::time::sleep(RETRY), if waits => {}
             () = stop.cancelled() => if is_stopping { return },
         }
     }
 }
 
-/// Logs the committed entries after the entry `last`. Returns the last one.
-async fn log_after(context: &Context, mut last: u64) -> Result<u64, Error> {
-    // Read before the snapshot, so that the snapshot contains all settled entries.
-    let end = context.audit.unsettled();
+/// Logs the settled entries after the entry `last`. Returns the last one, and whether there are entries that are not
+/// settled.
+async fn log_after(context: &Context, mut last: u64) -> Result<(u64, bool), Error> {
     let snapshot = context.store.read().await?;
+    let end = rows::unsettled(&snapshot).await?;
     loop {
         let entries = rows::after(&snapshot, last, BATCH).await?;
         let is_full_batch = entries.len() == BATCH;
         for entry in entries {
             if entry.id >= end {
-                return Ok(last);
+                return Ok((last, true));
             }
             log(&entry);
             last = entry.id;
         }
         if !is_full_batch {
-            return Ok(last);
+            return Ok((last, false));
         }
     }
 }

@@ -30,7 +30,7 @@ pub async fn edit(context: &Context, identity: &Identity, name: &str, input: Edi
     };
     let now = context.now_ms();
     let (input, hash) = (&input, &password_hash);
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -52,7 +52,7 @@ pub async fn edit(context: &Context, identity: &Identity, name: &str, input: Edi
                 None => {
                     let entry = entry(Action::UserEdit, &old, &row);
                     if !entry.is_unchanged() {
-                        recorder.record(&tx, entry);
+                        recorder.record(&tx, entry).await?;
                     }
                     Ok(row)
                 }
@@ -143,7 +143,7 @@ pub async fn rename(context: &Context, identity: &Identity, name: &str, new: &st
     access::require_site_admin(identity)?;
     names::check_owner(new).map_err(|e| Error::invalid("new_username", format!("name {e}")))?;
     let now = context.now_ms();
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -152,7 +152,7 @@ pub async fn rename(context: &Context, identity: &Identity, name: &str, new: &st
             match owners::update_user(&tx, &old, &row).await? {
                 None => {
                     let entry = Entry::new(Action::UserRename, Object::user(&row));
-                    recorder.record(&tx, entry.field("name", old.name.as_str(), new));
+                    recorder.record(&tx, entry.field("name", old.name.as_str(), new)).await?;
                     Ok(())
                 }
                 Some(_) => Err(Error::in_use("new_username", format!("user already exists: {new}"))),

@@ -68,7 +68,7 @@ async fn change(context: &Context, identity: &Identity, change: OwnChange<'_>) -
     let id = access::require_account(identity)?.user.id;
     access::require_whole_account(identity)?;
     let (now, change) = (context.now_ms(), &change);
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -90,7 +90,7 @@ async fn change(context: &Context, identity: &Identity, change: OwnChange<'_>) -
                 .field("language", before.language.as_str(), &row.language)
                 .field("hide_email", before.hide_email, row.hide_email)
                 .field("hide_activity", before.hide_activity, row.hide_activity);
-            recorder.record(&tx, entry);
+            recorder.record(&tx, entry).await?;
             Ok::<_, Error>(row)
         })
         .await

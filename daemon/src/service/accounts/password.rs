@@ -47,9 +47,7 @@ pub async fn change_password(
     let hash = &password_hash::hash(context, identity, input.new_password).await?;
     let (id, hash_before, now) = (account.user.id, &hash_before, context.now_ms());
     let current_token = identity.token().map(|token| token.id);
-    // One for the password, and one for each token.
-    let entries_max = if revoke_tokens { 1 + tokens::PER_USER_MAX } else { 1 };
-    let recorder = &AuditRecorder::reserve(context, entries_max).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -70,7 +68,7 @@ pub async fn change_password(
                     }
                 }
             }
-            recorder.record_all(&tx, entries);
+            recorder.record_all(&tx, entries).await?;
             Ok(())
         })
         .await

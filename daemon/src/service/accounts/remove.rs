@@ -29,7 +29,7 @@ pub async fn delete(context: &Context, identity: &Identity, name: &str, purge: b
         .await?
     {}
     while !context.store.write(async |tx: Tx| Ok::<_, Error>(interests::end(&tx, id, BATCH).await?)).await? {}
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -61,7 +61,7 @@ pub async fn delete(context: &Context, identity: &Identity, name: &str, purge: b
                 let names: Vec<_> = owned_alone.iter().map(|org| org.name.clone()).collect();
                 entry = entry.had("organizations", names);
             }
-            recorder.record(&tx, entry);
+            recorder.record(&tx, entry).await?;
             Ok(())
         })
         .await

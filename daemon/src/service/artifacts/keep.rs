@@ -39,7 +39,7 @@ pub async fn keep(
     let now = context.now_ms();
     let expires_ms = end(now, until, context.config.artifacts.max_retention_days)?;
     let repository = entry.row.repository_id;
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     entry.row = context
         .store
         .write(async |tx: Tx| {
@@ -55,7 +55,7 @@ pub async fn keep(
             let (from, to) = (show::time(before.expires_ms), show::time(row.expires_ms));
             let changed = changed.field("expires_at", from, to);
             if !changed.is_unchanged() {
-                recorder.record(&tx, changed);
+                recorder.record(&tx, changed).await?;
             }
             Ok(row)
         })

@@ -50,7 +50,7 @@ pub async fn delete_many(context: &Context, identity: &Identity, ids: &[u64]) ->
         drop(snapshot);
         let now = context.now_ms();
         let to_delete = &allowed;
-        let recorder = &AuditRecorder::reserve(context, to_delete.len()).await?;
+        let recorder = &AuditRecorder::new(context);
         let deleted_each = context
             .store
             .write(async |tx: Tx| {
@@ -64,7 +64,7 @@ pub async fn delete_many(context: &Context, identity: &Identity, ids: &[u64]) ->
                         entries.push(deletion(&tx, &row).await?);
                     }
                 }
-                recorder.record_all(&tx, entries);
+                recorder.record_all(&tx, entries).await?;
                 Ok::<_, Error>(deleted_each)
             })
             .await?;
@@ -117,13 +117,13 @@ async fn remove(
     is_target: impl Fn(&Artifact) -> bool + Sync,
 ) -> Result<u64, Error> {
     let is_target = &is_target;
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
             let row = rows::get(&tx, id).await?.filter(|row| is_target(row)).ok_or(MISSING)?;
             rows::set_deleted(&tx, &row, by, now);
-            recorder.record(&tx, deletion(&tx, &row).await?);
+            recorder.record(&tx, deletion(&tx, &row).await?).await?;
             Ok::<_, Error>(())
         })
         .await?;

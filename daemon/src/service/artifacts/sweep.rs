@@ -17,7 +17,7 @@ use crate::{
         audit::{self, AuditRecorder, Entry, Object},
         deleted,
     },
-    store::Tx,
+    store::{StoreError, Tx},
 };
 
 /// Items of one kind to handle per pass.
@@ -56,7 +56,7 @@ async fn expire_due(context: &Context, now: Millis) -> Result<bool, Error> {
     if due.is_empty() {
         return Ok(false);
     }
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     let ids = &due;
     context
         .store
@@ -69,7 +69,7 @@ async fn expire_due(context: &Context, now: Millis) -> Result<bool, Error> {
                     count += 1;
                 }
             }
-            record_summary(&tx, recorder, "expired artifacts", count);
+            record_summary(&tx, recorder, "expired artifacts", count).await?;
             Ok::<_, Error>(())
         })
         .await?;
@@ -103,7 +103,7 @@ async fn remove_deleted(context: &Context, now: Millis) -> Result<bool, Error> {
     if due.is_empty() {
         return Ok(false);
     }
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     let ids = &due;
     context
         .store
@@ -116,7 +116,7 @@ async fn remove_deleted(context: &Context, now: Millis) -> Result<bool, Error> {
                     count += 1;
                 }
             }
-            record_summary(&tx, recorder, "deleted artifacts", count);
+            record_summary(&tx, recorder, "deleted artifacts", count).await?;
             Ok::<_, Error>(())
         })
         .await?;
@@ -124,11 +124,12 @@ async fn remove_deleted(context: &Context, now: Millis) -> Result<bool, Error> {
 }
 
 /// Records the removal of `count` artifacts whose retention is over.
-fn record_summary(tx: &Tx, recorder: &AuditRecorder<'_>, name: &str, count: u64) {
+async fn record_summary(tx: &Tx, recorder: &AuditRecorder<'_>, name: &str, count: u64) -> Result<(), StoreError> {
     if count > 0 {
         let object = Object::new("artifacts", 0, name);
-        recorder.record(tx, Entry::new(audit::Action::RetentionDelete, object).count(count));
+        recorder.record(tx, Entry::new(audit::Action::RetentionDelete, object).count(count)).await?;
     }
+    Ok(())
 }
 
 /// Removes discarded bytes, then their rows, unless more blocks are still being received.

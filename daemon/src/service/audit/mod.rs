@@ -13,12 +13,17 @@ mod offline;
 mod output;
 mod read;
 mod request;
-mod sequence_tracker;
 mod sign_ins;
 
-use farrier_proto::store::AuditActor;
-use tokio::sync::{Mutex, watch};
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
 
+use farrier_proto::store::AuditActor;
+use tokio::sync::watch;
+
+use self::output::FailingOutputs;
 pub(in crate::service) use self::sign_ins::{log_expired_token, log_locked_out, log_refused};
 pub use self::{
     action::Action,
@@ -29,7 +34,6 @@ pub use self::{
     request::RequestScope,
     sign_ins::{SignIns, accepted, flush_refusals},
 };
-use self::{output::FailingOutputs, sequence_tracker::SequenceTracker};
 use super::{Context, Error};
 use crate::{
     clock::Millis,
@@ -42,9 +46,11 @@ pub const LOG_TARGET: &str = "farrierd::security";
 /// The state of the audit log.
 #[derive(Debug)]
 pub struct AuditLog {
-    tracker: SequenceTracker,
-    /// Time of the last entry. Held while an ID is reserved, so that higher IDs have equal or later times, even if the
-    /// clock is set back.
+    /// Wakes the readers of entries. It is a hint: the rows decide.
+    changes: watch::Sender<()>,
+    /// The newest entry when the log was opened.
+    opened_after: u64,
+    /// Time of the last entry. Entries do not get earlier times, even if the clock is set back.
     last_ms: Mutex<Millis>,
     /// Sign-ins that are not recorded yet or were recorded today.
     pub sign_ins: SignIns,
@@ -52,30 +58,38 @@ pub struct AuditLog {
 }
 
 impl AuditLog {
-    /// Opens the audit log of `store`.
+    /// Opens the audit log of `store`, whose orders are larger than those of its entries (`order::raise`).
     pub async fn open(store: &Store) -> Result<Self, StoreError> {
         let newest = audit::newest(&store.read().await?).await?.unwrap_or_default();
         Ok(Self {
-            tracker: SequenceTracker::new(newest.id),
+            changes: watch::Sender::new(()),
+            opened_after: newest.id,
             last_ms: Mutex::new(newest.at_ms),
             sign_ins: SignIns::default(),
             failing: FailingOutputs::default(),
         })
     }
 
-    /// Returns the first ID that may still be committed. All lower IDs are committed or never will be.
-    pub fn unsettled(&self) -> u64 {
-        self.tracker.unsettled()
+    /// Returns the ID of the newest entry when the log was opened. This daemon writes entries with larger IDs.
+    pub fn opened_after(&self) -> u64 {
+        self.opened_after
     }
 
     /// Returns a receiver that is notified after each transaction with an entry, and by [`AuditLog::wake`].
     pub fn listen(&self) -> watch::Receiver<()> {
-        self.tracker.listen()
+        self.changes.subscribe()
     }
 
-    /// Notifies the receivers: the configuration has changed.
+    /// Notifies the receivers: there may be new entries, or the configuration has changed.
     pub fn wake(&self) {
-        self.tracker.release(&[]);
+        self.changes.send_replace(());
+    }
+
+    /// Returns the time of an entry that is recorded at `now`.
+    fn time(&self, now: Millis) -> Millis {
+        let mut last_ms = self.last_ms.lock().unwrap_or_else(PoisonError::into_inner);
+        *last_ms = now.max(*last_ms);
+        *last_ms
     }
 
     /// Sets whether entries cannot be copied to `output`.
@@ -89,49 +103,51 @@ impl AuditLog {
     }
 }
 
-/// Records the entries of one transaction under IDs that were reserved before it.
+/// Records the entries of a transaction.
 ///
-/// The actor is the caller of the running request, or else the daemon.
+/// The actor is the caller of the running request, or else the daemon. Drop the recorder after the transaction: this
+/// wakes the readers of entries, regardless of the outcome of the transaction.
 pub struct AuditRecorder<'a> {
     context: &'a Context,
-    ids: Vec<u64>,
-    at_ms: Millis,
     actor: AuditActor,
     request_id: String,
+    /// Whether a run of the transaction has recorded an entry.
+    has_recorded: AtomicBool,
 }
 
 impl<'a> AuditRecorder<'a> {
-    /// Reserves IDs for at most `most` entries.
-    pub async fn reserve(context: &'a Context, most: usize) -> Result<Self, StoreError> {
+    /// Creates a recorder.
+    pub fn new(context: &'a Context) -> Self {
         let (actor, request_id) = match RequestScope::current() {
             Some(request) => (request.actor(), request.id()),
             None => (AuditActor { name: DAEMON.into(), ..AuditActor::default() }, String::new()),
         };
-        // From here on the IDs are released on drop, also if reserving fails after some of them.
-        let mut recorder = Self { context, ids: Vec::with_capacity(most), at_ms: 0, actor, request_id };
-        let mut last_ms = context.audit.last_ms.lock().await;
-        context.audit.tracker.take(&context.store, most, &mut recorder.ids).await?;
-        *last_ms = context.now_ms().max(*last_ms);
-        recorder.at_ms = *last_ms;
-        Ok(recorder)
+        Self { context, actor, request_id, has_recorded: AtomicBool::new(false) }
     }
 
-    /// Records `entry` in `tx`. Call it once per transaction.
-    pub fn record(&self, tx: &Tx, entry: Entry) {
-        self.record_all(tx, [entry]);
+    /// Records `entry` in `tx`.
+    pub async fn record(&self, tx: &Tx, entry: Entry) -> Result<(), StoreError> {
+        let mut row = entry.into_row();
+        row.id = audit::next_id(tx).await?;
+        // After the order of the transaction, from which the ID is derived, so that a retry gets a new time as well.
+        row.at_ms = self.context.audit.time(self.context.now_ms());
+        row.actor.get_or_insert_with(|| self.actor.clone());
+        row.request_id.clone_from(&self.request_id);
+        audit::insert(tx, &row);
+        self.has_recorded.store(true, Ordering::SeqCst);
+        Ok(())
     }
 
-    /// Records `entries` in `tx`, no more than IDs were reserved. Call it once per transaction.
-    pub fn record_all(&self, tx: &Tx, entries: impl IntoIterator<Item = Entry>) {
-        let mut ids = self.ids.iter();
+    /// Records `entries` in `tx`.
+    pub async fn record_all(
+        &self,
+        tx: &Tx,
+        entries: impl IntoIterator<Item = Entry, IntoIter: Send>,
+    ) -> Result<(), StoreError> {
         for entry in entries {
-            let mut row = entry.into_row();
-            row.id = *ids.next().expect("an ID was reserved for each entry");
-            row.at_ms = self.at_ms;
-            row.actor.get_or_insert_with(|| self.actor.clone());
-            row.request_id.clone_from(&self.request_id);
-            audit::insert(tx, &row);
+            self.record(tx, entry).await?;
         }
+        Ok(())
     }
 }
 
@@ -140,24 +156,18 @@ const DAEMON: &str = "(farrierd)";
 
 impl Drop for AuditRecorder<'_> {
     fn drop(&mut self) {
-        self.context.audit.tracker.release(&self.ids);
-        if !self.ids.is_empty() {
-            read::remember(self.context, self.at_ms);
+        if *self.has_recorded.get_mut() {
+            self.context.audit.wake();
+            read::remember(self.context, self.context.now_ms());
         }
     }
 }
 
 /// Records `entry` in a transaction of its own.
 pub async fn record(context: &Context, entry: Entry) -> Result<(), Error> {
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     let entry = &entry;
-    context
-        .store
-        .write(async |tx: Tx| {
-            recorder.record(&tx, entry.clone());
-            Ok::<_, Error>(())
-        })
-        .await
+    context.store.write(async |tx: Tx| Ok::<_, Error>(recorder.record(&tx, entry.clone()).await?)).await
 }
 
 /// Records `entry` before a change that is not a transaction of the store. If that fails, the change is refused if

@@ -6,10 +6,7 @@ use rustix::process::getuid;
 use super::Entry;
 use crate::{
     clock::Millis,
-    store::{
-        Store, StoreError, Tx, audit,
-        ids::{self, IdKind},
-    },
+    store::{Store, StoreError, Tx, audit, order},
 };
 
 /// Records `entry` in a store that no daemon uses. The actor is `command` of the local user that runs this process.
@@ -20,14 +17,14 @@ pub async fn record_offline(store: &Store, command: &str, entry: Entry, now: Mil
         uid: Some(getuid().as_raw()),
         ..AuditActor::default()
     };
+    // No daemon has done this since the engine was opened.
+    order::raise(store).await?;
     let entry = &entry;
     store
         .write(async |tx: Tx| {
             let newest = audit::newest(&tx).await?.unwrap_or_default();
             let mut row = entry.clone().into_row();
-            // The sequence of a store that was not checked yet may be too low.
-            ids::raise(&tx, IdKind::Audit, newest.id + 1).await?;
-            row.id = ids::take(&tx, IdKind::Audit).await?;
+            row.id = audit::next_id(&tx).await?;
             row.at_ms = now.max(newest.at_ms);
             row.actor = Some(actor.clone());
             audit::insert(&tx, &row);

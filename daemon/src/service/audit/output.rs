@@ -33,14 +33,14 @@ impl AuditOutput {
         }
     }
 
-    /// Returns the entry after which an output begins that was never used. `first`: the first entry after the output
+    /// Returns the entry after which an output begins that was never used. `configured_after`: the newest entry when it
     /// was configured.
     ///
     /// The file gets all entries of the store. The journal gets only new ones, because it limits the rate.
-    pub fn first_position(self, first: u64) -> u64 {
+    pub fn first_position(self, configured_after: u64) -> u64 {
         match self {
             Self::File => 0,
-            Self::Journal => first.saturating_sub(1),
+            Self::Journal => configured_after,
         }
     }
 }

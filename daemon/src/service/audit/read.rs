@@ -43,11 +43,11 @@ pub async fn list_own(context: &Context, identity: &Identity, mut query: AuditQu
 /// Returns a page. With `after`, it ends before the first entry that is not settled, so that a client that asks for the
 /// entries after the last one it has seen misses none.
 async fn page(context: &Context, mut query: AuditQuery) -> Result<AuditPage, Error> {
+    let snapshot = context.store.read().await?;
     if query.after.is_some() && query.before == 0 {
-        // Read before the snapshot, so that the snapshot contains all settled entries.
-        query.before = context.audit.unsettled();
+        query.before = audit::unsettled(&snapshot).await?;
     }
-    Ok(audit::page(&context.store.read().await?, &query).await?)
+    Ok(audit::page(&snapshot, &query).await?)
 }
 
 /// Returns entry `id`. Requires a site administrator.
@@ -59,7 +59,8 @@ pub async fn get(context: &Context, identity: &Identity, id: u64) -> Result<Audi
 /// Removes a bounded number of entries. Returns whether there may be more.
 ///
 /// Deletes only entries that are older than `audit.retention_days` by their own time, oldest first, and stops at the
-/// first entry that is not. Later entries have later times, also if the clock was set back.
+/// first entry that is not. Entries after it may be a little older, see [`audit::DISORDER_MS`]; a later step removes
+/// them.
 pub async fn sweep(context: &Context) -> Result<bool, Error> {
     let until_ms = context.now_ms().saturating_sub(keep_ms(context));
     let rows = audit::after(&context.store.read().await?, 0, SWEEP_MAX).await?;

@@ -180,12 +180,12 @@ async fn write(context: &Context, refused: &Refused) -> Result<(), Error> {
         let key = Refusal { account: None, source: "several addresses".into(), reason };
         entries.push(entry(&key, refused.others));
     }
-    let recorder = &AuditRecorder::reserve(context, entries.len()).await?;
+    let recorder = &AuditRecorder::new(context);
     let entries = &entries;
     context
         .store
         .write(async |tx: Tx| {
-            recorder.record_all(&tx, entries.iter().cloned());
+            recorder.record_all(&tx, entries.iter().cloned()).await?;
             Ok(())
         })
         .await

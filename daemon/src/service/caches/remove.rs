@@ -65,7 +65,7 @@ async fn delete_audited(
     ids: &[u64],
     is_target: impl Fn(&CacheEntry) -> bool + Sync,
 ) -> Result<Vec<CacheEntry>, Error> {
-    let recorder = AuditRecorder::reserve(context, 1).await?;
+    let recorder = AuditRecorder::new(context);
     delete_rows(context, ids, Some(&recorder), is_target).await
 }
 
@@ -89,7 +89,7 @@ async fn delete_rows(
                 }
             }
             if let (Some(recorder), Some(first)) = (recorder, deleted.first()) {
-                recorder.record(&tx, entry_of(&tx, first, &deleted).await?);
+                recorder.record(&tx, entry_of(&tx, first, &deleted).await?).await?;
             }
             Ok::<_, Error>(deleted)
         })

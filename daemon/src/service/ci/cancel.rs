@@ -37,13 +37,13 @@ pub async fn cancel_run(context: &Context, identity: &Identity, id: u64) -> Resu
         let now = context.now_ms();
         let statuses = &JobStatuses::of_run(context, id, JOBS_PER_STEP).await?;
         let recorder = &EventRecorder::new(context);
-        let audit = &AuditRecorder::reserve(context, 1).await?;
+        let audit = &AuditRecorder::new(context);
         let step = async |tx: Tx| {
             let step = cancel_some(&tx, (recorder, statuses), (identity, actor), id, now).await?;
             if let (Step::Cancelled(run), true) = (&step, is_first) {
                 let path = audit::path_of(&tx, run.repository_id).await?;
                 let object = Object::new("run", run.id, &run.workflow).in_repository(run.repository_id, &path);
-                audit.record(&tx, Entry::new(audit::Action::RunCancel, object));
+                audit.record(&tx, Entry::new(audit::Action::RunCancel, object)).await?;
             }
             Ok::<_, Error>(step)
         };

@@ -102,7 +102,7 @@ pub async fn restore(context: &Context, identity: &Identity, id: u64) -> Result<
     access::require_site_admin(identity)?;
     let now = context.now_ms();
     let refused = |reason: String| Err(Error::Conflict { reason });
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     let entry = context
         .store
         .write(async |tx: Tx| {
@@ -129,7 +129,7 @@ pub async fn restore(context: &Context, identity: &Identity, id: u64) -> Result<
             };
             let job = runs::job(&tx, row.run_id, row.job_id).await?.unwrap_or_default();
             let path = path_of(&tx, &repository).await?;
-            recorder.record(&tx, Entry::new(Action::ArtifactRestore, Object::artifact(&tx, &row).await?));
+            recorder.record(&tx, Entry::new(Action::ArtifactRestore, Object::artifact(&tx, &row).await?)).await?;
             Ok(across::FoundArtifact { row, run, job, path })
         })
         .await?;
@@ -141,12 +141,12 @@ pub async fn restore(context: &Context, identity: &Identity, id: u64) -> Result<
 pub async fn purge(context: &Context, identity: &Identity, id: u64) -> Result<(), Error> {
     access::require_site_admin(identity)?;
     let now = context.now_ms();
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
             let row = deleted(&tx, id).await?;
-            recorder.record(&tx, Entry::new(Action::ArtifactPurge, Object::artifact(&tx, &row).await?));
+            recorder.record(&tx, Entry::new(Action::ArtifactPurge, Object::artifact(&tx, &row).await?)).await?;
             rows::delete(&tx, &row, now);
             Ok::<_, Error>(())
         })

@@ -109,7 +109,7 @@ pub async fn restore(
     deleted(&context.store.read().await?, id).await?;
     repositories::cancel_jobs_of(context, id).await?;
     let (recorder, actor) = (&EventRecorder::new(context), &Actor::of(identity));
-    let audit = &AuditRecorder::reserve(context, 1).await?;
+    let audit = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -159,7 +159,7 @@ pub async fn restore(
                 .await?;
             let path = format!("{}/{}", owner.name(), row.name);
             let entry = Entry::new(Action::RepositoryRestore, Object::repository(&row, owner.name()));
-            audit.record(&tx, entry.field("path", before.deleted_path.as_str(), &path));
+            audit.record(&tx, entry.field("path", before.deleted_path.as_str(), &path)).await?;
             Ok(FoundRepository { repository: row, owner, access_level: AccessLevel::Owner })
         })
         .await

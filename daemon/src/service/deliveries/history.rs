@@ -115,7 +115,7 @@ async fn listed_delivery(read: &impl Read, row: Delivery) -> Result<ListedDelive
 /// Queues another attempt of a delivery, before all other deliveries of the hook. The attempt has the same body
 /// and UUID, and is signed with the secret that the hook has at the time of the attempt.
 pub async fn redeliver(context: &Context, scope: DeliveryScope, text: &str) -> Result<ListedDelivery, Error> {
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     let queued = context
         .store
         .write(async |tx: Tx| {
@@ -127,7 +127,7 @@ pub async fn redeliver(context: &Context, scope: DeliveryScope, text: &str) -> R
             }
             deliveries::request_attempt(&tx, &row, DeliveryTrigger::Manual, true);
             let entry = Entry::new(Action::DeliveryRedeliver, Object::hook(&tx, &hook).await?);
-            recorder.record(&tx, entry.set("delivery_id", row.id));
+            recorder.record(&tx, entry.set("delivery_id", row.id)).await?;
             let row = deliveries::get(&tx, row.id).await?.ok_or(MISSING)?;
             listed_delivery(&tx, row).await
         })

@@ -162,7 +162,7 @@ async fn redeliver_failed(context: &Context, holder: Holder, hook: u64, since_ms
     let (mut before, mut count) = (0, 0);
     loop {
         let _share = search_share(context, holder).await?;
-        let recorder = &AuditRecorder::reserve(context, 1).await?;
+        let recorder = &AuditRecorder::new(context);
         let step = async |tx: Tx| {
             let (count, next) = redeliver_some(&tx, hook, before, since_ms).await?;
             record(&tx, recorder, hook, "deliveries", count).await?;
@@ -195,7 +195,7 @@ async fn redeliver_some(tx: &Tx, hook: u64, before: u64, since_ms: Millis) -> Re
 
 /// Queues deliveries that still wait for these retries. Returns their number.
 async fn retry_some(context: &Context, hook: u64, retries: &[(Key, u64)]) -> Result<u64, Error> {
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     let step = async |tx: Tx| {
         let count = deliveries::request_retries(&tx, retries).await?;
         record(&tx, recorder, hook, "retries", count).await?;
@@ -206,7 +206,7 @@ async fn retry_some(context: &Context, hook: u64, retries: &[(Key, u64)]) -> Res
 
 /// Requests the first delivery in the queue of a hook that waits for its next probe, unless a user requested one.
 async fn request_probe(context: &Context, hook: u64) -> Result<(), Error> {
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     let step = async |tx: Tx| {
         if !is_resting(context, &tx, hook).await? || !deliveries::waiting(&tx, hook, 1, 0).await?.is_empty() {
             return Ok(());
@@ -229,7 +229,7 @@ async fn record(tx: &Tx, recorder: &AuditRecorder<'_>, hook: u64, name: &str, co
     }
     if let Some(row) = hooks::get(tx, hook).await? {
         let entry = Entry::new(Action::DeliveryRecover, Object::hook(tx, &row).await?);
-        recorder.record(tx, entry.set(name, count));
+        recorder.record(tx, entry.set(name, count)).await?;
     }
     Ok(())
 }

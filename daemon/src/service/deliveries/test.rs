@@ -100,7 +100,7 @@ async fn insert(
         created_ms: context.now_ms(),
         ..Delivery::default()
     };
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     let inserted = context.store.write(async |tx: Tx| {
         // The payload is stored under the ID of an event. A test has no row of an event.
         let (id, event_id) = (deliveries::next_id(&tx).await?, event_rows::next_id(&tx).await?);
@@ -109,7 +109,7 @@ async fn insert(
         deliveries::put_initial_payload(&tx, event_id, payload);
         deliveries::insert_urgent(&tx, &row);
         let entry = Entry::new(audit::Action::HookTest, Object::hook(&tx, &found.hook).await?);
-        recorder.record(&tx, entry.set("event", event).set("delivery_id", id));
+        recorder.record(&tx, entry.set("event", event).set("delivery_id", id)).await?;
         Ok::<_, Error>(row)
     });
     let row = inserted.await?;

@@ -41,7 +41,7 @@ pub async fn apply(context: &Context, id: u64, after: u64) -> Result<ApplyResult
             ids.push(context.store.next_id(IdKind::Hook).await?);
         }
         let (ids, now) = (&ids, context.now_ms());
-        let recorder = &AuditRecorder::reserve(context, 1).await?;
+        let recorder = &AuditRecorder::new(context);
         let copied = context
             .store
             .write(async |tx: Tx| {
@@ -55,7 +55,7 @@ pub async fn apply(context: &Context, id: u64, after: u64) -> Result<ApplyResult
                 }
                 if copied > 0 {
                     let entry = Entry::new(Action::HookApply, Object::hook(&tx, &default).await?);
-                    recorder.record(&tx, entry.set("copies", copied));
+                    recorder.record(&tx, entry.set("copies", copied)).await?;
                 }
                 Ok::<_, Error>(copied)
             })

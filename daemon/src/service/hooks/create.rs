@@ -50,13 +50,13 @@ pub async fn create(context: &Context, hook_owner: HookOwner, input: CreateHook)
         ..Hook::default()
     };
     let inserted = &row;
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
             check_count(&tx, scope, inserted.target_id).await?;
             hooks::insert(&tx, inserted);
-            recorder.record(&tx, audited::creation(&tx, inserted).await?);
+            recorder.record(&tx, audited::creation(&tx, inserted).await?).await?;
             Ok::<_, Error>(())
         })
         .await?;

@@ -29,7 +29,7 @@ pub async fn edit(
     expected: &Expected,
 ) -> Result<SavedHook, Error> {
     let now = context.now_ms();
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     let saved = context
         .store
         .write(async |tx: Tx| {
@@ -41,7 +41,7 @@ pub async fn edit(
             }
             hooks::update(&tx, &before, &row);
             if let Some(entry) = audited::edit(&tx, &before, &row).await? {
-                recorder.record(&tx, entry);
+                recorder.record(&tx, entry).await?;
             }
             let mut state = hooks::state(&tx, id).await?;
             let target_changed = row.url != before.url || row.settings != before.settings;

@@ -77,13 +77,13 @@ pub async fn list(read: &impl Read, scopes: &[HookScope], target: u64) -> Result
 
 /// Deletes a hook if its revision is the expected one. Its pending deliveries are not sent.
 pub async fn delete(context: &Context, hook_owner: HookOwner, id: u64, expected: &Expected) -> Result<(), Error> {
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
             let row = in_owner(&tx, hook_owner, id).await?;
             require(expected, &row)?;
-            recorder.record(&tx, audited::deletion(&tx, &row).await?);
+            recorder.record(&tx, audited::deletion(&tx, &row).await?).await?;
             hooks::delete(&tx, &row);
             Ok::<_, Error>(())
         })

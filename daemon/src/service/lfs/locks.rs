@@ -108,7 +108,7 @@ pub async fn unlock(
 ) -> Result<LfsLock, Error> {
     let account = access::require_account(identity)?.user.id;
     let id: u64 = id.parse().map_err(|_| MISSING)?;
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -122,7 +122,7 @@ pub async fn unlock(
                 let owner = owner_name(&tx, &row).await?;
                 let object = Object::new("lfs_lock", row.id, &row.path);
                 let object = object.in_repository(found.repository.id, &found.path());
-                recorder.record(&tx, Entry::new(Action::LfsLockForce, object).had("owner", owner));
+                recorder.record(&tx, Entry::new(Action::LfsLockForce, object).had("owner", owner)).await?;
             }
             rows::delete(&tx, &row);
             Ok::<_, Error>(row)

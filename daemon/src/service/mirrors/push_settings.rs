@@ -92,7 +92,7 @@ pub async fn create_push_mirror(
         next_ms: if interval_ms > 0 { now } else { 0 },
         ..MirrorRemote::default()
     };
-    let (recorder, path, id) = (&AuditRecorder::reserve(context, 1).await?, &found.path(), found.repository.id);
+    let (recorder, path, id) = (&AuditRecorder::new(context), &found.path(), found.repository.id);
     context
         .store
         .write(async |tx: Tx| {
@@ -108,7 +108,9 @@ pub async fn create_push_mirror(
             mirrors::count_on_commit(&tx, id).await?;
             let object = Object::new("push_mirror", 0, &row.name).in_repository(id, path);
             let entry = Entry::new(audit::Action::PushMirrorCreate, object).url("address", "", &row.address);
-            recorder.record(&tx, entry.secret("password", "", &row.password).set("on_commit", row.sync_on_commit));
+            recorder
+                .record(&tx, entry.secret("password", "", &row.password).set("on_commit", row.sync_on_commit))
+                .await?;
             Ok(())
         })
         .await?;
@@ -124,7 +126,7 @@ pub async fn delete_push_mirror(
     name: &str,
 ) -> Result<(), Error> {
     let found = find(context, identity, place, Action::Administer).await?;
-    let (recorder, path, id) = (&AuditRecorder::reserve(context, 1).await?, &found.path(), found.repository.id);
+    let (recorder, path, id) = (&AuditRecorder::new(context), &found.path(), found.repository.id);
     context
         .store
         .write(async |tx: Tx| {
@@ -133,7 +135,7 @@ pub async fn delete_push_mirror(
             mirrors::count_on_commit(&tx, id).await?;
             let object = Object::new("push_mirror", 0, &row.name).in_repository(id, path);
             let entry = Entry::new(audit::Action::PushMirrorDelete, object).url("address", &row.address, "");
-            recorder.record(&tx, entry);
+            recorder.record(&tx, entry).await?;
             Ok::<_, Error>(())
         })
         .await?;

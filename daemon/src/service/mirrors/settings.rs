@@ -141,7 +141,7 @@ pub async fn convert(
 ) -> Result<FoundRepository, Error> {
     let found = find(context, identity, (owner, name), Action::Administer).await?;
     let (id, now) = (found.repository.id, context.now_ms());
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     let owner_name = found.owner.name();
     let written = context.store.write(async |tx: Tx| {
         let before = rows::get(&tx, id).await?.filter(|row| !row.deleted);
@@ -157,7 +157,7 @@ pub async fn convert(
             mirrors::delete(&tx, id, &source);
         }
         let entry = Entry::new(audit::Action::MirrorConvert, Object::repository(&row, owner_name));
-        recorder.record(&tx, entry.url("source", &before.original_url, ""));
+        recorder.record(&tx, entry.url("source", &before.original_url, "")).await?;
         Ok(row)
     });
     let repository = written.await?;

@@ -60,7 +60,7 @@ pub async fn set_concealed(
     let account = access::require_account(identity)?;
     access::require_whole_account(identity)?;
     let own_id = account.user.id;
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -74,7 +74,7 @@ pub async fn set_concealed(
             if membership.concealed != concealed {
                 orgs::put_member(&tx, org.id, user.id, &Membership { concealed, ..membership });
                 let entry = Entry::new(Action::MemberEdit, Object::member(&org, &user));
-                recorder.record(&tx, entry.field("concealed", membership.concealed, concealed));
+                recorder.record(&tx, entry.field("concealed", membership.concealed, concealed)).await?;
             }
             Ok(())
         })

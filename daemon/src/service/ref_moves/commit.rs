@@ -33,7 +33,7 @@ pub(super) async fn commit(
     since: u64,
 ) -> Result<(Decided, Option<(u64, bool)>), Stop> {
     let context = facts.context;
-    let numbers = &Numbers::reserve(context, entry.iter().len()).await?;
+    let numbers = &Numbers::new(context);
     // The decisions of the last run of the transaction. Also needed if its outcome is unknown.
     let decided = &Mutex::new(Decided::default());
     let written = context

@@ -73,7 +73,7 @@ async fn write(
     (marks, is_last): (&[u64], bool),
     size: Size,
 ) -> Result<Option<(u64, bool)>, Error> {
-    let numbers = &Numbers::reserve(facts.context, 0).await?;
+    let numbers = &Numbers::new(facts.context);
     let write = facts.context.store.write(async |tx: Tx| {
         for mark in marks.iter().filter(|_| is_last) {
             refs::unmark(&tx, repository, *mark);

@@ -54,7 +54,7 @@ pub(super) struct Facts<'a> {
     now: i64,
 }
 
-/// The numbers of one transaction, which are reserved before the transaction begins.
+/// The recorders and the change number of one transaction.
 pub(super) struct Numbers<'a> {
     events: EventRecorder<'a>,
     audit: AuditRecorder<'a>,
@@ -63,12 +63,12 @@ pub(super) struct Numbers<'a> {
 }
 
 impl<'a> Numbers<'a> {
-    pub(super) async fn reserve(context: &'a Context, entries: usize) -> Result<Self, Error> {
-        Ok(Self {
+    pub(super) fn new(context: &'a Context) -> Self {
+        Self {
             events: EventRecorder::new(context),
-            audit: AuditRecorder::reserve(context, entries).await?,
+            audit: AuditRecorder::new(context),
             change: u64::from_be_bytes(secret::random_bytes()),
-        })
+        }
     }
 }
 
@@ -124,7 +124,7 @@ impl<'a> Facts<'a> {
             changes::apply(&mut row, changes::first_branch(before, &recorded), self.now);
             repositories::put(tx, Some(before), &row);
             head::note(tx, before, &row);
-            numbers.audit.record_all(tx, entry.cloned());
+            numbers.audit.record_all(tx, entry.cloned()).await?;
             // A deleted repository gets the refs that were found in its directory, but no events are recorded.
             if let Some(owner) = self.owner.as_ref().filter(|_| !row.deleted) {
                 let moved: Vec<RefChange> = recorded.iter().map(Change::ref_change).collect();

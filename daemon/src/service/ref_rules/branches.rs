@@ -87,7 +87,7 @@ pub async fn create_branch_rule(
         updated_ms: now,
         ..BranchRule::default()
     };
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -108,7 +108,7 @@ pub async fn create_branch_rule(
             let names = people::rule_names(&tx, &row).await?;
             let after = BranchRuleWithNames { row, names };
             let before = BranchRuleWithNames::default();
-            recorder.record(&tx, entry(audit::Action::BranchRuleCreate, &found, &before, &after).created());
+            recorder.record(&tx, entry(audit::Action::BranchRuleCreate, &found, &before, &after).created()).await?;
             Ok(after)
         })
         .await
@@ -126,7 +126,7 @@ pub async fn edit_branch_rule(
     let found = administered(&read, identity, owner, name).await?;
     drop(read);
     let now = context.now_ms();
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -136,7 +136,7 @@ pub async fn edit_branch_rule(
             rows::put_branch_rule(&tx, &row);
             let before = BranchRuleWithNames { names: people::rule_names(&tx, &old).await?, row: old };
             let after = BranchRuleWithNames { names: people::rule_names(&tx, &row).await?, row };
-            recorder.record(&tx, entry(audit::Action::BranchRuleEdit, &found, &before, &after));
+            recorder.record(&tx, entry(audit::Action::BranchRuleEdit, &found, &before, &after)).await?;
             Ok(after)
         })
         .await
@@ -152,7 +152,7 @@ pub async fn delete_branch_rule(
     let read = context.store.read().await?;
     let found = administered(&read, identity, owner, name).await?;
     drop(read);
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -160,7 +160,7 @@ pub async fn delete_branch_rule(
             let row = named(&tx, found.repository.id, pattern).await?;
             rows::delete_branch_rule(&tx, &row);
             let entry = Entry::new(audit::Action::BranchRuleDelete, object(&found, &row));
-            recorder.record(&tx, entry.had("rule_name", row.pattern.as_str()));
+            recorder.record(&tx, entry.had("rule_name", row.pattern.as_str())).await?;
             Ok(())
         })
         .await
@@ -180,7 +180,7 @@ pub async fn order_branch_rules(
         return Err(Error::invalid("ids", format!("must have at most {} numbers", rows::PER_REPOSITORY_MAX)));
     }
     let now = context.now_ms();
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -199,8 +199,8 @@ pub async fn order_branch_rules(
             }
             let path = found.path();
             let object = Object::new("branch_rule", 0, "").in_repository(found.repository.id, &path);
-            recorder
-                .record(&tx, Entry::new(audit::Action::BranchRuleOrder, object).field("rules", before, order(&all)));
+            let entry = Entry::new(audit::Action::BranchRuleOrder, object).field("rules", before, order(&all));
+            recorder.record(&tx, entry).await?;
             Ok(())
         })
         .await

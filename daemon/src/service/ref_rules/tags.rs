@@ -82,7 +82,7 @@ pub async fn create_tag_rule(
         updated_ms: now,
         ..TagRule::default()
     };
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -99,7 +99,7 @@ pub async fn create_tag_rule(
             rows::put_tag_rule(&tx, &row);
             let after = with_names(&tx, row).await?;
             let entry = entry(audit::Action::TagRuleCreate, &found, (empty, &ListNames::default()), &after);
-            recorder.record(&tx, entry.created());
+            recorder.record(&tx, entry.created()).await?;
             Ok(after)
         })
         .await
@@ -117,7 +117,7 @@ pub async fn edit_tag_rule(
     let found = administered(&read, identity, owner, name).await?;
     drop(read);
     let now = context.now_ms();
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -131,7 +131,7 @@ pub async fn edit_tag_rule(
             rows::put_tag_rule(&tx, &row);
             let names = KnownNames::default().list(&tx, &old.users, &old.teams).await?;
             let after = with_names(&tx, row).await?;
-            recorder.record(&tx, entry(audit::Action::TagRuleEdit, &found, (&old, &names), &after));
+            recorder.record(&tx, entry(audit::Action::TagRuleEdit, &found, (&old, &names), &after)).await?;
             Ok(after)
         })
         .await
@@ -147,7 +147,7 @@ pub async fn delete_tag_rule(
     let read = context.store.read().await?;
     let found = administered(&read, identity, owner, name).await?;
     drop(read);
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -155,7 +155,7 @@ pub async fn delete_tag_rule(
             let row = rows::tag_rule(&tx, found.repository.id, id).await?.ok_or(MISSING)?;
             rows::delete_tag_rule(&tx, &row);
             let entry = Entry::new(audit::Action::TagRuleDelete, object(&found, &row));
-            recorder.record(&tx, entry.had("name_pattern", row.pattern.as_str()));
+            recorder.record(&tx, entry.had("name_pattern", row.pattern.as_str())).await?;
             Ok(())
         })
         .await

@@ -116,7 +116,7 @@ pub async fn rename(
         check_name(name)?;
     }
     let repository = browse.found.repository.id;
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -128,7 +128,7 @@ pub async fn rename(
             let row = ReleaseAsset { name: name.to_owned(), ..before.clone() };
             assets::put(&tx, &row);
             let entry = Entry::new(Action::AssetEdit, object(browse, &row));
-            recorder.record(&tx, entry.field("name", before.name.as_str(), name));
+            recorder.record(&tx, entry.field("name", before.name.as_str(), name)).await?;
             Ok::<_, Error>(row)
         })
         .await
@@ -138,14 +138,14 @@ pub async fn rename(
 pub async fn delete(context: &Context, browse: &Browse, (release, id): (u64, u64)) -> Result<(), Error> {
     access::require_writable(&browse.found.repository)?;
     let (repository, now) = (browse.found.repository.id, context.now_ms());
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
             let row = assets::get(&tx, repository, release, id).await?.ok_or(MISSING_FILE)?;
             assets::delete(&tx, &row, now);
             let entry = Entry::new(Action::AssetDelete, object(browse, &row));
-            recorder.record(&tx, entry.had("name", row.name.as_str()).had("size", row.size));
+            recorder.record(&tx, entry.had("name", row.name.as_str()).had("size", row.size)).await?;
             Ok::<_, Error>(())
         })
         .await?;
@@ -197,7 +197,7 @@ async fn record(context: &Context, browse: &Browse, row: &ReleaseAsset) -> Resul
 }
 
 async fn write(context: &Context, row: &ReleaseAsset, entry: &Entry) -> Result<(), Error> {
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -207,7 +207,7 @@ async fn write(context: &Context, row: &ReleaseAsset, entry: &Entry) -> Result<(
             require_free_name(&tx, row.repository_id, row.release_id, &row.name, 0).await?;
             assets::unmark(&tx, row.id);
             assets::put(&tx, row);
-            recorder.record(&tx, entry.clone());
+            recorder.record(&tx, entry.clone()).await?;
             Ok::<_, Error>(())
         })
         .await

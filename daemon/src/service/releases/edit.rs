@@ -114,7 +114,7 @@ pub async fn delete(context: &Context, identity: &Identity, browse: &Browse, id:
     let found = &browse.found;
     access::require_writable(&found.repository)?;
     let recorder = &EventRecorder::new(context);
-    let audit = &AuditRecorder::reserve(context, 1).await?;
+    let audit = &AuditRecorder::new(context);
     let (actor, now) = (&Actor::of(identity), context.now_ms());
     context
         .store
@@ -126,7 +126,7 @@ pub async fn delete(context: &Context, identity: &Identity, browse: &Browse, id:
             let after = counted(&repository, Some(&row), None);
             repositories::put(&tx, Some(&repository), &after);
             let entry = Entry::new(Action::ReleaseDelete, object(browse, &row));
-            audit.record(&tx, entry.had("tag", row.tag.as_str()).had("draft", row.draft));
+            audit.record(&tx, entry.had("tag", row.tag.as_str()).had("draft", row.draft)).await?;
             if !row.draft {
                 let author = owners::user(&tx, row.author_id).await?;
                 let kind =
@@ -188,7 +188,7 @@ async fn write(
 ) -> Result<(), Error> {
     let found = &browse.found;
     let recorder = &EventRecorder::new(context);
-    let audit = &AuditRecorder::reserve(context, 1).await?;
+    let audit = &AuditRecorder::new(context);
     let (actor, before) = (&Actor::of(identity), before.as_ref());
     context
         .store
@@ -208,7 +208,7 @@ async fn write(
             rows::put(&tx, before, row);
             let after = counted(&repository, before, Some(row));
             repositories::put(&tx, Some(&repository), &after);
-            audit.record(&tx, entry(browse, before, row));
+            audit.record(&tx, entry(browse, before, row)).await?;
             if !row.draft {
                 let author = owners::user(&tx, row.author_id).await?;
                 let files = assets::of_release(&tx, repository.id, row.id).await?;

@@ -173,7 +173,7 @@ async fn set(
 ) -> Result<(), Error> {
     let id = found.repository.id;
     let (recorder, actor) = (&EventRecorder::new(context), &Actor::of(identity));
-    let audit = &AuditRecorder::reserve(context, 1).await?;
+    let audit = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -191,7 +191,7 @@ async fn set(
                     _ => audit::Action::CollaboratorAdd,
                 };
                 let entry = Entry::new(action, Object::collaborator(user, id, &path));
-                audit.record(&tx, entry.field("permission", word(before), word(permission)));
+                audit.record(&tx, entry.field("permission", word(before), word(permission))).await?;
             }
             Ok::<_, Error>(())
         })

@@ -236,9 +236,7 @@ pub(in crate::service) async fn insert(
     new: NewRepository,
     creator: Option<&Actor>,
 ) -> CommitOutcome<FoundRepository> {
-    let prepared = async {
-        Ok::<_, Error>((DefaultHookCopies::prepare(context).await?, AuditRecorder::reserve(context, 1).await?))
-    };
+    let prepared = async { Ok::<_, Error>((DefaultHookCopies::prepare(context).await?, AuditRecorder::new(context))) };
     let (copies, audit) = match prepared.await {
         Ok(prepared) => prepared,
         Err(error) => return CommitOutcome::Known(Err(error)),
@@ -277,7 +275,7 @@ pub(in crate::service) async fn insert(
         if give_to_creator(&tx, &owner, &row, creator_id).await? {
             created = created.set("administrator", creator_id);
         }
-        audit.record(&tx, created);
+        audit.record(&tx, created).await?;
         // Before the event is recorded, since a copied hook may match it.
         copies.insert(&tx, row.id).await?;
         if let Some(Actor::User(user)) = creator {

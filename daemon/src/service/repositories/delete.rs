@@ -63,7 +63,7 @@ pub async fn delete_all(context: &Context, identity: &Identity, owner: &Owner) -
     }
     let recorders: Vec<_> = all.iter().map(|_| EventRecorder::new(context)).collect();
     let now = context.now_ms();
-    let audit = &AuditRecorder::reserve(context, all.len()).await?;
+    let audit = &AuditRecorder::new(context);
     let deleted = context.store.write(async |tx: Tx| {
         let (mut deleted, mut entries) = (Vec::new(), Vec::new());
         for (found, recorder) in all.iter().zip(&recorders) {
@@ -73,7 +73,7 @@ pub async fn delete_all(context: &Context, identity: &Identity, owner: &Owner) -
                 deleted.push(found);
             }
         }
-        audit.record_all(&tx, entries);
+        audit.record_all(&tx, entries).await?;
         Ok::<_, Error>(deleted)
     });
     let deleted = deleted.await?;
@@ -91,13 +91,13 @@ async fn remove(
 ) -> Result<(), Error> {
     let (id, now) = (found.repository.id, context.now_ms());
     let recorder = &EventRecorder::new(context);
-    let audit = &AuditRecorder::reserve(context, 1).await?;
+    let audit = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
             let row = repositories::get(&tx, id).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
             super::require(expected, &row)?;
-            audit.record(&tx, mark_deleted(&tx, identity, found, &row, recorder, now).await?);
+            audit.record(&tx, mark_deleted(&tx, identity, found, &row, recorder, now).await?).await?;
             Ok::<_, Error>(())
         })
         .await?;
@@ -200,14 +200,14 @@ pub(in crate::service) async fn end_retention_of(
     until_ms: Millis,
     action: audit::Action,
 ) -> Result<bool, Error> {
-    let audit = &AuditRecorder::reserve(context, 1).await?;
+    let audit = &AuditRecorder::new(context);
     let ended = context.store.write(async |tx: Tx| {
         let row = repositories::get(&tx, id).await?;
         let row = row.filter(|row| row.deleted && row.deleted_ms != 0 && row.deleted_ms <= until_ms);
         if let Some(row) = &row {
             repositories::discard(&tx, row).await?;
             let entry = Entry::new(action, Object::deleted_repository(row));
-            audit.record(&tx, entry.had("deleted_at", show::time(row.deleted_ms)));
+            audit.record(&tx, entry.had("deleted_at", show::time(row.deleted_ms))).await?;
         }
         Ok::<_, Error>(row)
     });

@@ -43,7 +43,7 @@ pub async fn edit(
         require_branch(context, &found.repository, branch).await?;
     }
     let recorder = &EventRecorder::new(context);
-    let audit = &AuditRecorder::reserve(context, 1).await?;
+    let audit = &AuditRecorder::new(context);
     let (actor, actions) = (&Actor::of(identity), &actions);
     let (now, id) = (context.now_ms(), found.repository.id);
     let written = context
@@ -69,7 +69,7 @@ pub async fn edit(
             }
             let events: Vec<_> = actions.iter().map(|action| event_kind(action, &before, &row)).collect();
             recorder.record(&tx, Subject { repository: &row, owner: &owner, actor }, &events).await?;
-            audit.record(&tx, entry(&before, &row, owner.name()));
+            audit.record(&tx, entry(&before, &row, owner.name())).await?;
             head::note(&tx, &before, &row);
             Ok::<_, Error>(row)
         })

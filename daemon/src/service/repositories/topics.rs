@@ -63,7 +63,7 @@ pub async fn change_topics(
     if repository.archived {
         return Err(Error::Archived);
     }
-    let (owner, recorder) = (&owner, &AuditRecorder::reserve(context, 1).await?);
+    let (owner, recorder) = (&owner, &AuditRecorder::new(context));
     context
         .store
         .write(async |tx: Tx| {
@@ -75,7 +75,7 @@ pub async fn change_topics(
             };
             if topics != before.topics {
                 let entry = Entry::new(audit::Action::RepositoryEdit, Object::repository(&before, owner.name()));
-                recorder.record(&tx, entry.field("topics", before.topics.clone(), topics.clone()));
+                recorder.record(&tx, entry.field("topics", before.topics.clone(), topics.clone())).await?;
                 repositories::put(&tx, Some(&before), &Repository { topics, ..before.clone() });
             }
             Ok(Ok(()))

@@ -87,7 +87,7 @@ pub async fn transfer(
         team_ids: teams,
         expires_ms: now + OFFER_MS,
     };
-    let audit = &AuditRecorder::reserve(context, 1).await?;
+    let audit = &AuditRecorder::new(context);
     let (found_ref, recipient_ref) = (&found, &recipient);
     let repository = context
         .store
@@ -104,7 +104,7 @@ pub async fn transfer(
             }
             repositories::put(&tx, Some(&before), &row);
             let entry = Entry::new(audit::Action::RepositoryOffer, Object::repository(&row, found_ref.owner.name()));
-            audit.record(&tx, entry.set("new_owner", recipient_ref.name()));
+            audit.record(&tx, entry.set("new_owner", recipient_ref.name())).await?;
             Ok(row)
         })
         .await?;
@@ -161,7 +161,7 @@ async fn move_to(
     accepted: Option<&TransferOffer>,
 ) -> Result<FoundRepository, Error> {
     let (recorder, actor) = (&EventRecorder::new(context), &Actor::of(identity));
-    let audit = &AuditRecorder::reserve(context, 1).await?;
+    let audit = &AuditRecorder::new(context);
     let (now, found) = (context.now_ms(), &found);
     let moved = context.store.write(async |tx: Tx| {
         let before = current(&tx, found).await?;
@@ -201,7 +201,7 @@ async fn move_to(
         let event = EventKind::Repository { action: "transferred", before: from };
         recorder.record_for(&tx, subject, Some(before.owner_id), &[event]).await?;
         let entry = Entry::new(audit::Action::RepositoryTransfer, Object::repository(&row, owner.name()));
-        audit.record(&tx, entry.field("owner", found.owner.name(), owner.name()));
+        audit.record(&tx, entry.field("owner", found.owner.name(), owner.name())).await?;
         Ok(FoundRepository { repository: row, owner, access_level: found.access_level })
     });
     let moved = moved.await?;
@@ -245,7 +245,7 @@ pub async fn reject(context: &Context, identity: &Identity, owner: &str, name: &
     if !is_recipient && !found.access_level.allows(Action::Own) {
         return Err(Error::Forbidden { reason: "only the new owner and the owner may end the transfer".into() });
     }
-    let audit = &AuditRecorder::reserve(context, 1).await?;
+    let audit = &AuditRecorder::new(context);
     let (found_ref, offer, now) = (&found, &offer, context.now_ms());
     let repository = context
         .store
@@ -257,7 +257,9 @@ pub async fn reject(context: &Context, identity: &Identity, owner: &str, name: &
             let row = Repository { transfer: None, ..before.clone() };
             repositories::put(&tx, Some(&before), &row);
             let object = Object::repository(&row, found_ref.owner.name());
-            audit.record(&tx, Entry::new(audit::Action::RepositoryOfferEnd, object).set("by_recipient", is_recipient));
+            audit
+                .record(&tx, Entry::new(audit::Action::RepositoryOfferEnd, object).set("by_recipient", is_recipient))
+                .await?;
             Ok(row)
         })
         .await?;

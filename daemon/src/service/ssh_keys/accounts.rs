@@ -106,7 +106,7 @@ async fn insert(context: &Context, account: u64, title: &str, key: &str) -> Resu
         title: title.to_owned(),
         comment: key.comment,
     };
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     let user = context.store.write(async |tx: Tx| {
         // The account may have been deleted since.
         let user = owners::user(&tx, account).await?.ok_or(Error::NotFound { what: "the user" })?;
@@ -129,7 +129,7 @@ async fn insert(context: &Context, account: u64, title: &str, key: &str) -> Resu
         }
         rows::put(&tx, row);
         let entry = Entry::new(Action::KeyCreate, Object::ssh_key(row, &user.name));
-        recorder.record(&tx, entry.set("fingerprint", ssh_key::fingerprint(&row.blob)));
+        recorder.record(&tx, entry.set("fingerprint", ssh_key::fingerprint(&row.blob))).await?;
         Ok(user)
     });
     Ok((row.clone(), user.await?))
@@ -162,7 +162,7 @@ async fn remove(
     id: u64,
     allowed: impl Fn(&SshKey) -> Result<(), Error> + Send + Sync,
 ) -> Result<(), Error> {
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -171,7 +171,7 @@ async fn remove(
             rows::delete(&tx, &row);
             let owner = owners::user(&tx, row.account_id).await?.map(|user| user.name).unwrap_or_default();
             let entry = Entry::new(Action::KeyDelete, Object::ssh_key(&row, &owner));
-            recorder.record(&tx, entry.had("fingerprint", ssh_key::fingerprint(&row.blob)));
+            recorder.record(&tx, entry.had("fingerprint", ssh_key::fingerprint(&row.blob))).await?;
             Ok(())
         })
         .await

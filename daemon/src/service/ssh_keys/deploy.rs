@@ -98,7 +98,7 @@ pub async fn create_deploy_key(
         created_ms: new_content.created_ms,
         added_by,
     };
-    let (recorder, path) = (&AuditRecorder::reserve(context, 1).await?, &found.path());
+    let (recorder, path) = (&AuditRecorder::new(context), &found.path());
     let added = context.store.write(async |tx: Tx| {
         require_repository(&tx, row.repository_id).await?;
         let others = rows::of_repository(&tx, row.repository_id).await?;
@@ -123,7 +123,7 @@ pub async fn create_deploy_key(
         rows::put_deploy_key(&tx, &row);
         let entry = Entry::new(audit::Action::DeployKeyCreate, Object::deploy_key(&row, path));
         let entry = entry.set("fingerprint", ssh_key::fingerprint(&content.blob));
-        recorder.record(&tx, entry.set("read_only", row.read_only));
+        recorder.record(&tx, entry.set("read_only", row.read_only)).await?;
         Ok(DeployKeyWithContent { row, content })
     });
     let added = added.await?;
@@ -140,7 +140,7 @@ pub async fn delete_deploy_key(
     access::require_account(identity)?;
     let found = repositories::find(&context.store.read().await?, identity, owner, name, Action::Administer).await?;
     let repository = found.repository.id;
-    let (recorder, path) = (&AuditRecorder::reserve(context, 1).await?, &found.path());
+    let (recorder, path) = (&AuditRecorder::new(context), &found.path());
     context
         .store
         .write(async |tx: Tx| {
@@ -150,7 +150,7 @@ pub async fn delete_deploy_key(
             rows::delete_deploy_key(&tx, &row).await?;
             let entry = Entry::new(audit::Action::DeployKeyDelete, Object::deploy_key(&row, path));
             let entry = entry.had("fingerprint", ssh_key::fingerprint(&content.blob));
-            recorder.record(&tx, entry.had("read_only", row.read_only));
+            recorder.record(&tx, entry.had("read_only", row.read_only)).await?;
             Ok(())
         })
         .await

@@ -45,7 +45,7 @@ pub async fn create(context: &Context, identity: &Identity, org: &str, input: &C
     orgs::find_own(&context.store.read().await?, identity, org).await?;
     // The team of owners has the id of its organization, so all teams take theirs from the sequence of owners.
     row.id = context.store.next_id(IdKind::Owner).await?;
-    let (new, recorder) = (&row, &AuditRecorder::reserve(context, 1).await?);
+    let (new, recorder) = (&row, &AuditRecorder::new(context));
     context
         .store
         .write(async |tx: Tx| {
@@ -57,7 +57,7 @@ pub async fn create(context: &Context, identity: &Identity, org: &str, input: &C
             if !rows::insert(&tx, &found.team).await? {
                 return Err(name_in_use(&found.team));
             }
-            recorder.record(&tx, entry(Action::TeamCreate, &found, &Team::default()).created());
+            recorder.record(&tx, entry(Action::TeamCreate, &found, &Team::default()).created()).await?;
             Ok(found)
         })
         .await
@@ -69,7 +69,7 @@ fn name_in_use(row: &Team) -> Error {
 
 /// Changes a team. Absent fields keep their values. The name and the rights of the owners do not change.
 pub async fn edit(context: &Context, identity: &Identity, id: &str, input: &EditTeam) -> Result<FoundTeam, Error> {
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -85,7 +85,7 @@ pub async fn edit(context: &Context, identity: &Identity, id: &str, input: &Edit
             let changed = FoundTeam { team: row, org: found.org };
             let entry = entry(Action::TeamEdit, &changed, &found.team);
             if !entry.is_unchanged() {
-                recorder.record(&tx, entry);
+                recorder.record(&tx, entry).await?;
             }
             Ok(changed)
         })
@@ -124,7 +124,7 @@ fn apply(row: &mut Team, input: &EditTeam) -> Result<(), Error> {
 
 /// Deletes a team. Users who are in no other team leave the organization. No repository is deleted.
 pub async fn delete(context: &Context, identity: &Identity, id: &str) -> Result<(), Error> {
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -134,7 +134,7 @@ pub async fn delete(context: &Context, identity: &Identity, id: &str) -> Result<
             }
             let members = rows::member_ids(&tx, &found.team).await?.len();
             rows::delete(&tx, &found.team).await?;
-            recorder.record(&tx, Entry::new(Action::TeamDelete, found.object()).had("members", members));
+            recorder.record(&tx, Entry::new(Action::TeamDelete, found.object()).had("members", members)).await?;
             Ok(())
         })
         .await

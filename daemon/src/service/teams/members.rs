@@ -46,7 +46,7 @@ async fn account(read: &impl Read, identity: &Identity, name: &str) -> Result<Us
 /// Adds `user` to the team `id`, and thereby to the organization.
 pub async fn add_member(context: &Context, identity: &Identity, id: &str, user: &str) -> Result<(), Error> {
     let now = context.now_ms();
-    let recorder = &AuditRecorder::reserve(context, 2).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -73,7 +73,7 @@ pub async fn add_member(context: &Context, identity: &Identity, id: &str, user: 
             };
             let added =
                 (!is_owners).then(|| Entry::new(Action::TeamMemberAdd, found.object()).set("member", user.name));
-            recorder.record_all(&tx, joined.into_iter().chain(added));
+            recorder.record_all(&tx, joined.into_iter().chain(added)).await?;
             Ok(())
         })
         .await
@@ -82,7 +82,7 @@ pub async fn add_member(context: &Context, identity: &Identity, id: &str, user: 
 /// Removes `user` from the team `id`. A user without another team leaves the organization. The last owner cannot be
 /// removed.
 pub async fn remove_member(context: &Context, identity: &Identity, id: &str, user: &str) -> Result<(), Error> {
-    let recorder = &AuditRecorder::reserve(context, 2).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -107,7 +107,7 @@ pub async fn remove_member(context: &Context, identity: &Identity, id: &str, use
             };
             let removed =
                 (!is_owners).then(|| Entry::new(Action::TeamMemberRemove, found.object()).had("member", user.name));
-            recorder.record_all(&tx, changed.into_iter().chain(removed));
+            recorder.record_all(&tx, changed.into_iter().chain(removed)).await?;
             Ok(())
         })
         .await
@@ -120,7 +120,7 @@ fn last_owner() -> Error {
 
 /// Removes `user` from the organization with this id and from all its teams. The last owner cannot be removed.
 pub async fn leave_org(context: &Context, identity: &Identity, org: u64, user: &str) -> Result<(), Error> {
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -140,7 +140,7 @@ pub async fn leave_org(context: &Context, identity: &Identity, org: u64, user: &
             if !teams.is_empty() {
                 entry = entry.had("teams", teams);
             }
-            recorder.record(&tx, entry);
+            recorder.record(&tx, entry).await?;
             Ok(())
         })
         .await

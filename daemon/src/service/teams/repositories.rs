@@ -71,7 +71,7 @@ async fn change_of_team(
     path: (&str, &str),
     adds: bool,
 ) -> Result<(), Error> {
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     let now = context.now_ms();
     context
         .store
@@ -88,7 +88,7 @@ async fn change_of_team(
                 return Err(NO_REPOSITORY);
             }
             if let Some(entry) = change(&tx, &team, &found, adds, now).await? {
-                recorder.record(&tx, entry);
+                recorder.record(&tx, entry).await?;
             }
             Ok(())
         })
@@ -200,7 +200,7 @@ async fn change_of_repository(
     team: &str,
     adds: bool,
 ) -> Result<(), Error> {
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     let now = context.now_ms();
     context
         .store
@@ -216,7 +216,7 @@ async fn change_of_repository(
             }
             let team = FoundTeam { team, org: org.clone() };
             if let Some(entry) = change(&tx, &team, &found, adds, now).await? {
-                recorder.record(&tx, entry);
+                recorder.record(&tx, entry).await?;
             }
             Ok(())
         })

@@ -41,7 +41,7 @@ pub async fn delete_expired(context: &Context) -> Result<(), Error> {
 
 async fn delete(context: &Context, due: &[Token]) -> Result<(), Error> {
     let now = context.now_ms();
-    let recorder = &AuditRecorder::reserve(context, 1).await?;
+    let recorder = &AuditRecorder::new(context);
     context
         .store
         .write(async |tx: Tx| {
@@ -55,7 +55,7 @@ async fn delete(context: &Context, due: &[Token]) -> Result<(), Error> {
             if !deleted.is_empty() {
                 let object = Object::new("tokens", 0, "expired tokens");
                 let entry = Entry::new(Action::RetentionDelete, object).count(deleted.len() as u64);
-                recorder.record(&tx, entry.had("token_ids", deleted));
+                recorder.record(&tx, entry.had("token_ids", deleted)).await?;
             }
             Ok(())
         })

@@ -7,11 +7,13 @@ use farrier_proto::store::{AuditActor, AuditObject, AuditResult};
 use super::*;
 use crate::store::{Store, engine::MemoryEngine};
 
+/// Returns an entry. Its time can be earlier than those of entries with smaller IDs.
 fn row(id: u64) -> AuditEntry {
+    let time = |number: u64| i64::try_from(number).expect("small") * 10_000;
     let user_id = 1 + id % 3;
     AuditEntry {
         id,
-        at_ms: i64::try_from(id / 4).expect("small") * 10,
+        at_ms: time(id / 4) - time(id % 3 * 2),
         action: if id.is_multiple_of(7) { "token.create" } else { "repository.delete" }.into(),
         result: AuditResult::Done.into(),
         actor: Some(AuditActor { user_id, name: format!("User{user_id}"), ..AuditActor::default() }),
@@ -51,7 +53,13 @@ async fn pages_of_every_filter_match_filtering_all_rows() {
         AuditFilter { action: "toke".into(), ..AuditFilter::default() },
     ];
     let mut queries = Vec::new();
-    for times in [(None, None), (Some(50), None), (None, Some(120)), (Some(45), Some(171)), (Some(9_999), None)] {
+    for times in [
+        (None, None),
+        (Some(50_000), None),
+        (None, Some(120_000)),
+        (Some(45_000), Some(171_000)),
+        (Some(9_999_000), None),
+    ] {
         for after in [None, Some(0), Some(33), Some(90)] {
             queries.extend(filters.iter().map(|filter| (None, filter.clone(), times, after)));
             queries.push((Some(3), AuditFilter::default(), times, after));
@@ -141,9 +149,10 @@ async fn pages_with_words_match_filtering_all_rows() {
         assert_eq!(examined, rows.iter().filter(of_user).count(), "{query:?}");
     }
     let filter = AuditFilter { words: vec!["r".into()], ..AuditFilter::default() };
-    let query = AuditQuery { filter, since_ms: Some(50), until_ms: Some(120), limit: 50, ..AuditQuery::default() };
+    let query =
+        AuditQuery { filter, since_ms: Some(50_000), until_ms: Some(120_000), limit: 50, ..AuditQuery::default() };
     let (ids, ..) = read_all(&read, &query).await;
-    let in_time = rows.iter().rev().filter(|row| (50..120).contains(&row.at_ms));
+    let in_time = rows.iter().rev().filter(|row| (50_000..120_000).contains(&row.at_ms));
     assert_eq!(ids, in_time.map(|row| row.id).collect::<Vec<_>>());
     let past_the_end = AuditQuery { before: u64::MAX, ..query.clone() };
     assert_eq!(read_all(&read, &past_the_end).await.0, ids);

@@ -3,7 +3,7 @@
 use farrier_proto::store::Sequence;
 
 use super::super::{
-    Read, Store, StoreError, Tx, audit,
+    Read, Store, StoreError, Tx,
     engine::{Range, Scan},
     ids::IdKind,
     keys,
@@ -39,7 +39,6 @@ pub async fn stale_sequences(
         (IdKind::Artifact, artifacts),
         (IdKind::Hook, last_id(read, "h").await?),
         (IdKind::BlockFile, 0),
-        (IdKind::Audit, audit::newest(read).await?.map_or(0, |row| row.id)),
         (IdKind::Status, highest_id(read, "cs").await?),
         (IdKind::Release, highest_id(read, "le").await?),
         (IdKind::SshKey, last_id(read, "k").await?),

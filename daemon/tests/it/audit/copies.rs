@@ -2,6 +2,10 @@
 
 use std::{collections::BTreeSet, fs, os::unix::net::UnixDatagram, path::Path};
 
+use farrier_proto::store::AuditEntry;
+use farrierd::store::{StoreError, Tx, audit as rows};
+use tokio::sync::Notify;
+
 use super::*;
 use crate::support::{Binary, WAIT_LIMIT, process};
 
@@ -163,4 +167,39 @@ async fn the_journal_gets_the_entries_after_it_was_switched_on() {
     farrier.user("later").await;
     receive(&journal, "FARRIER_OBJECT=later\n");
     eventually("nothing is reported", async || problems(&farrier).await.is_empty()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_wait_for_entries_of_transactions_that_have_not_ended() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("audit.jsonl");
+    let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store");
+    let farrier = TestDaemon::over_store_with(store.clone(), |config| config.audit.file = Some(file.clone())).await;
+    farrier.user("one").await;
+    eventually("the first entry is copied", async || lines(&file).len() == 1).await;
+    // An entry with a larger ID is committed while the transaction of an earlier one is still running.
+    let (begun, end) = (&Notify::new(), &Notify::new());
+    let earlier = store.write(async |tx: Tx| {
+        let row = AuditEntry { id: rows::next_id(&tx).await?, action: "held.up".into(), ..AuditEntry::default() };
+        begun.notify_one();
+        end.notified().await;
+        rows::insert(&tx, &row);
+        Ok::<_, StoreError>(())
+    });
+    let later = async {
+        begun.notified().await;
+        farrier.user("two").await;
+        assert_eq!(audit(&farrier, "").await.len(), 2, "a list without `after` has all entries");
+        assert_eq!(audit(&farrier, "after=0").await.len(), 1, "a reader that continues would miss an entry");
+        assert_eq!(lines(&file).len(), 1);
+        end.notify_one();
+    };
+    let (earlier, ()) = tokio::join!(earlier, later);
+    earlier.expect("written");
+    // Nothing else wakes the copier.
+    eventually("both entries are copied", async || lines(&file).len() == 3).await;
+    let actions: Vec<String> = lines(&file).into_iter().map(|(_, action)| action).collect();
+    assert_eq!(actions, ["user.create", "held.up", "user.create"]);
+    assert_eq!(ids(&lines(&file)), stored(&farrier).await);
+    assert_eq!(audit(&farrier, "after=0").await.len(), 3);
 }

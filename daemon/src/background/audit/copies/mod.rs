@@ -10,7 +10,7 @@ use std::{error::Error as StdError, io, path::Path, time::Duration};
 
 use farrier_proto::store::AuditEntry;
 
-use super::BATCH;
+use super::{BATCH, RETRY};
 use crate::{
     service::{Context, Error, audit::AuditOutput},
     store::{StoreError, Tx, audit as rows},
@@ -45,12 +45,10 @@ impl From<StoreError> for CopyError {
 }
 
 /// Copies all entries to `output`, if it is configured, until the daemon stops.
-///
-/// `first`: the first entry of this daemon.
-pub(super) async fn run(context: &Context, output: AuditOutput, first: u64) {
+pub(super) async fn run(context: &Context, output: AuditOutput) {
     let stop = context.tasks.stop().clone();
     let mut changes = context.audit.listen();
-    let mut copier = Copier { context, output, first, position: None, saved: None, warned: None };
+    let mut copier = Copier::new(context, output);
     loop {
         // Before the read, so that an entry that is committed after the read wakes this task.
         changes.mark_unchanged();
@@ -62,7 +60,9 @@ pub(super) async fn run(context: &Context, output: AuditOutput, first: u64) {
         }
         let wait = async {
             match copied {
-                Ok(0) => {}
+                Ok(Copied { count: 0, waits: true }) => return tokio::time::sleep(RETRY).await,
+                Ok(Copied { count: 0, waits: false }) => {}
+                Ok(Copied { waits: true, .. }) => return tokio::time::sleep(PAUSE).await,
                 Ok(_) => tokio::time::sleep(PAUSE).await,
                 Err(_) => return tokio::time::sleep(PAUSE_AFTER_ERROR).await,
             }
@@ -80,8 +80,8 @@ pub(super) async fn run(context: &Context, output: AuditOutput, first: u64) {
 struct Copier<'a> {
     context: &'a Context,
     output: AuditOutput,
-    /// The first entry after the output was configured.
-    first: u64,
+    /// An output that was never used begins after this entry, unless it gets all entries.
+    configured_after: u64,
     /// The last entry that was copied. `None`: not read from the store yet.
     position: Option<u64>,
     /// The position in the store. `None`: it has none.
@@ -90,31 +90,45 @@ struct Copier<'a> {
     warned: Option<String>,
 }
 
-impl Copier<'_> {
-    /// Copies the entries after the position, and saves the new position. Returns the number of entries.
-    async fn copy_new(&mut self) -> Result<usize, CopyError> {
+/// The result of copying new entries.
+#[derive(Clone, Copy)]
+struct Copied {
+    /// Number of copied entries.
+    count: usize,
+    /// Whether there are entries that are not settled.
+    waits: bool,
+}
+
+impl<'a> Copier<'a> {
+    fn new(context: &'a Context, output: AuditOutput) -> Self {
+        let configured_after = context.audit.opened_after();
+        Self { context, output, configured_after, position: None, saved: None, warned: None }
+    }
+
+    /// Copies the settled entries after the position, and saves the new position.
+    async fn copy_new(&mut self) -> Result<Copied, CopyError> {
         let (context, output) = (self.context, self.output);
-        // Read before the snapshot, so that the snapshot contains all settled entries.
-        let end = context.audit.unsettled();
-        let Some(path) = output.path(&context.config.audit) else {
-            self.first = end;
-            return Ok(0);
-        };
         let snapshot = context.store.read().await?;
+        let end = rows::unsettled(&snapshot).await?;
+        let Some(path) = output.path(&context.config.audit) else {
+            self.configured_after = end.saturating_sub(1);
+            return Ok(Copied { count: 0, waits: false });
+        };
         let mut position = if let Some(position) = self.position {
             position
         } else {
             self.saved = rows::position(&snapshot, output.key()).await?;
-            self.saved.unwrap_or_else(|| output.first_position(self.first))
+            self.saved.unwrap_or_else(|| output.first_position(self.configured_after))
         };
-        let mut count = 0;
+        let mut copied = Copied { count: 0, waits: false };
         let written = loop {
             let entries = rows::after(&snapshot, position, BATCH).await?;
+            copied.waits = entries.last().is_some_and(|entry| entry.id >= end);
             let settled: Vec<AuditEntry> = entries.into_iter().take_while(|entry| entry.id < end).collect();
             if settled.is_empty() {
                 break Ok(());
             }
-            count += settled.len();
+            copied.count += settled.len();
             let written = write(output, path, &settled, &mut position).await;
             // Also kept if the position cannot be saved, so that no entry is written twice.
             self.position = Some(position);
@@ -125,7 +139,7 @@ impl Copier<'_> {
         self.position = Some(position);
         self.save(position).await?;
         written.map_err(|source| CopyError::Output { path: path.display().to_string(), source })?;
-        Ok(count)
+        Ok(copied)
     }
 
     async fn save(&mut self, position: u64) -> Result<(), Error> {
