@@ -47,6 +47,7 @@ use crate::{
         marked_uploads,
         migrations::{self, Migrations},
         mirrors::MirrorRuns,
+        nodes::{self, OwnNode},
         quota_watch::QuotaWatch,
         ref_moves,
         releases::downloads::DownloadCounts,
@@ -151,6 +152,7 @@ pub async fn run_with_store(
     // Before the first request, so that it follows the entries of all requests.
     tasks.keep("audit", background::run_audit(context.clone()));
     tasks.keep("serve", serving);
+    tasks.keep("node", nodes::run(context.clone()));
     tasks.keep("sweep", background::run_sweep(context.clone()));
     tasks.keep("prune", background::run_prune(context.clone()));
     tasks.keep("mirrors", background::run_mirrors(context.clone()));
@@ -258,6 +260,7 @@ async fn build(
     complete_rows(&store, keyring, now).await.map_err(failed)?;
     let keys = signing_keys(&store, now).await.map_err(failed)?;
     let audit = AuditLog::open(&store).await.map_err(failed)?;
+    let node = enter_node(&store, &config, &clock).await?;
     let blobs = data_dir::open_blobs(&config, &store).await?;
     let git = open_git(&config)?;
     let (ssh, ssh_serving) = ssh_sockets::with_keys(&config, ssh_sockets).await;
@@ -290,6 +293,7 @@ async fn build(
         delivery,
         blobs,
         digests,
+        node,
         verified: VerifiedContents::default(),
         receiving: Receiving::default(),
         finalizing: IdLocks::default(),
@@ -319,6 +323,15 @@ async fn build(
         serving,
     });
     Ok((context, ssh))
+}
+
+/// Writes the row of the node whose data directory this is.
+async fn enter_node(store: &Store, config: &Config, clock: &Clock) -> Result<OwnNode, DataDirError> {
+    let data_dir = config.data_dir.clone();
+    let id = tasks::blocking(move || data_dir::node_id(&data_dir)).await;
+    let id = id.map_err(|source| DataDirError::from_io(config, source))?;
+    let entered = OwnNode::enter(store, clock, id, config.node.name()).await;
+    entered.map_err(|source| DataDirError::from_store(config, source))
 }
 
 fn open_git(config: &Config) -> Result<Git, DataDirError> {

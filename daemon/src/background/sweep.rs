@@ -14,24 +14,39 @@ const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(5);
 /// Most jobs that one pass cancels.
 const JOBS: usize = 100;
 
+/// The lease under which one node at a time does this work.
+const LEASE: &str = "sweep";
+
 /// Runs until the daemon stops.
 pub async fn run(context: Context) {
     let stop = context.tasks.stop().clone();
     let work = async {
         set_aside::set_aside_orphans(&context).await;
         loop {
-            match pass(&context).await {
-                Ok(next) => context.sweep.wait(&context.clock, next).await,
-                Err(error) => {
-                    tracing::error!(error = &error as &dyn StdError, "the sweep failed and will be tried again");
-                    tokio::time::sleep(PAUSE_AFTER_ERROR).await;
-                }
+            if let Err(error) = sweep_under_lease(&context).await {
+                tracing::error!(error = &error as &dyn StdError, "the sweep failed and will be tried again");
+                tokio::time::sleep(PAUSE_AFTER_ERROR).await;
             }
         }
     };
     tokio::select! {
         () = stop.cancelled() => {}
         () = work => {}
+    }
+}
+
+/// Takes the lease and does what is due, until the node may have lost the lease.
+async fn sweep_under_lease(context: &Context) -> Result<(), Error> {
+    let lease = context.node.hold(&context.store, &context.clock, LEASE).await?;
+    let passes = async {
+        loop {
+            let next = pass(context).await?;
+            context.sweep.wait(&context.clock, next).await;
+        }
+    };
+    tokio::select! {
+        ended = lease.scope(passes) => ended,
+        () = context.node.unsure(&context.clock) => Ok(()),
     }
 }
 

@@ -4,8 +4,9 @@ use std::{net::SocketAddr, time::Duration};
 
 use super::{
     ArtifactsConfig, AuditConfig, AuthConfig, BlobsConfig, CachesConfig, CiConfig, Config, DefaultPaths, EventsConfig,
-    GitConfig, LfsConfig, LogConfig, MetricsConfig, MigrationConfig, MirrorConfig, OnDuplicate, RepositoriesConfig,
-    ServerConfig, SocketConfig, SshConfig, StorageConfig, StoreConfig, StoreEngine, UniquePer, WebhookConfig,
+    GitConfig, LfsConfig, LogConfig, MetricsConfig, MigrationConfig, MirrorConfig, NodeConfig, OnDuplicate,
+    RepositoriesConfig, ServerConfig, SocketConfig, SshConfig, StorageConfig, StoreConfig, StoreEngine, UniquePer,
+    WebhookConfig,
 };
 use crate::model::id_token::Algorithm;
 
@@ -73,6 +74,7 @@ impl Config {
             audit: AuditConfig { retention_days: 400, required: false, file: None, journal: None },
             migration: migration_defaults(),
             mirror: MirrorConfig::default(),
+            node: NodeConfig::default(),
             metrics: MetricsConfig { listen: None },
             log: LogConfig::default(),
         }

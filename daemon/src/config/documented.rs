@@ -49,6 +49,7 @@ const WITHOUT_DEFAULT: &[&str] = &[
     "store.password_file",
     "store.ca_file",
     "store.key_file",
+    "node.name",
     "blobs.url",
     "blobs.endpoint",
     "blobs.access_key_file",

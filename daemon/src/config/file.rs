@@ -60,6 +60,7 @@ const SECTIONS: &[&str] = &[
     "auth",
     "repositories",
     "store",
+    "node",
     "storage",
     "blobs",
     "artifacts",
@@ -102,6 +103,7 @@ fn read_all(r: &mut ConfigReader<'_>, c: &mut Config) {
     r.value("repositories", "default_private", &mut c.repositories.default_private);
 
     read_store(r, c);
+    c.node.read(r);
     r.value("storage", "set_aside_days", &mut c.storage.set_aside_days);
     c.blobs.read(r);
     c.git.read(r);
@@ -339,7 +341,7 @@ filter = "loud"
                 "line 20: webhook.proxy_url = \"ftp://***@h\": must begin with http:// and a host: only HTTP proxies are supported",
                 "line 21: webhook.allowed_hosts = \"external, a b, c d\": \"a b\" and \"c d\" are not valid; expected host names, addresses, networks or external, private, loopback, *",
                 "line 23: log.filter = \"loud\": \"loud\" is not a log level; expected off, error, warn, info, debug or trace, or target=level such as farrierd::http=debug",
-                "line 24: weather: unknown section; expected one of server, ssh, socket, auth, repositories, store, storage, blobs, artifacts, caches, git, lfs, ci, webhook, events, audit, migration, mirror, metrics, log",
+                "line 24: weather: unknown section; expected one of server, ssh, socket, auth, repositories, store, node, storage, blobs, artifacts, caches, git, lfs, ci, webhook, events, audit, migration, mirror, metrics, log",
             ]
         );
     }

@@ -18,6 +18,7 @@ mod live;
 mod log;
 pub mod machine;
 mod mirror;
+mod node;
 mod problem;
 mod reader;
 mod reload;
@@ -38,6 +39,7 @@ pub use self::{
     live::LiveConfig,
     log::LogConfig,
     mirror::MirrorConfig,
+    node::NodeConfig,
     problem::{ConfigProblem, KeyLocations},
     reload::{changed_sections, keep_fixed},
     store_url::StoreUrl,
@@ -63,6 +65,8 @@ pub struct Config {
     pub repositories: RepositoriesConfig,
     /// `[store]`
     pub store: StoreConfig,
+    /// `[node]`
+    pub node: NodeConfig,
     /// `[storage]`
     pub storage: StorageConfig,
     /// `[blobs]`

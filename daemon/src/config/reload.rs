@@ -54,6 +54,7 @@ fixed! {
     "store.quick_repair" => store.quick_repair;
     "store.verify_mib" => store.verify_mib;
     "store.key_file" => store.key_file;
+    "node.name" => node.name;
     "blobs.url" => blobs.url;
     "blobs.endpoint" => blobs.endpoint;
     "blobs.region" => blobs.region;

@@ -13,6 +13,7 @@ mod error;
 mod file;
 mod lock;
 mod mismatch;
+mod node_id;
 mod open;
 mod restore;
 mod store_key;
@@ -27,6 +28,7 @@ use async_trait::async_trait;
 
 pub(crate) use self::{
     blobs::{adopt_bucket, blobs_to_check, open_blobs},
+    node_id::node_id,
     open::{create_dir, open_or_create_store, open_store, open_unchanged, store_location, store_may_exist},
     store_key::{KeySources, keyring_for_reading},
 };

@@ -190,6 +190,7 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
             StoreError::Unknown(_)
             | StoreError::Contended { .. }
             | StoreError::Marks(_)
+            | StoreError::LeaseLost { .. }
             | StoreError::Engine(EngineError::Unavailable | EngineError::OwnedBy { .. }) => {
                 StatusCode::SERVICE_UNAVAILABLE
             }

@@ -21,6 +21,7 @@ use super::{
     lfs::LfsCollection,
     migrations::Migrations,
     mirrors::MirrorRuns,
+    nodes::OwnNode,
     quota_watch::QuotaWatch,
     releases::downloads::DownloadCounts,
     sign_in::SignIn,
@@ -54,6 +55,8 @@ pub struct ContextFields {
     pub digests: Digests,
     /// Remembers which artifacts were compared with their SHA-256 when they were downloaded.
     pub verified: VerifiedContents,
+    /// The node of this daemon.
+    pub node: OwnNode,
     /// Tracks which uploads are receiving blocks.
     pub receiving: Receiving,
     /// Artifacts of version 3 that are being finalized, by ID.

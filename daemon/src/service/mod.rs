@@ -33,6 +33,7 @@ pub mod marked_uploads;
 pub mod metrics;
 pub mod migrations;
 pub mod mirrors;
+pub mod nodes;
 pub mod orgs;
 pub mod packs;
 pub mod password_hash;

@@ -14,6 +14,7 @@ mod hooks;
 mod interests;
 mod lfs;
 mod mirrors;
+mod nodes;
 mod ref_rules;
 mod refs;
 mod releases;
@@ -24,7 +25,7 @@ mod summaries;
 mod teams;
 
 pub use self::{
-    accounts::*, artifacts::*, audit::*, caches::*, gpg_keys::*, hooks::*, interests::*, lfs::*, mirrors::*,
+    accounts::*, artifacts::*, audit::*, caches::*, gpg_keys::*, hooks::*, interests::*, lfs::*, mirrors::*, nodes::*,
     ref_rules::*, refs::*, releases::*, repositories::*, ssh_keys::*, statuses::*, summaries::*, teams::*,
 };
 

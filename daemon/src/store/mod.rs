@@ -22,9 +22,11 @@ pub mod ids;
 pub mod interests;
 pub mod keyring;
 pub mod keys;
+pub mod leases;
 pub mod lfs;
 pub mod listings;
 pub mod mirrors;
+pub mod nodes;
 pub mod order;
 pub mod orgs;
 pub mod owners;
@@ -110,6 +112,12 @@ pub enum StoreError {
     /// The store is the target of a copy that was not completed.
     #[error("the store is an incomplete copy; run farrierd store copy again")]
     Incomplete,
+    /// The node does not hold the lease of the work any more. Nothing was written.
+    #[error("this daemon does not hold the lease {name:?} any more")]
+    LeaseLost {
+        /// The name of the lease.
+        name: &'static str,
+    },
     /// The data was written by a newer farrierd.
     #[error("the data has format level {found}, this farrierd supports levels up to {known}")]
     Newer {
@@ -308,6 +316,11 @@ impl Store {
             self.commits.fetch_add(1, Ordering::Relaxed);
         }
         result
+    }
+
+    /// Returns whether other processes may use the store, or may not have noticed yet that they cannot any more.
+    pub fn is_shared(&self) -> bool {
+        self.engine.is_shared()
     }
 
     /// Returns an observer of the writes that are not [in the background](Self::write_in_background).

@@ -18,11 +18,12 @@ use super::{
     Read, StoreError,
     engine::{CommitError, Engine, EngineError, Key, RETRY_TIME, Range, Scan, Transaction, View, WriteSet},
     keyring::Keyring,
+    leases,
     order::{self, Ordered},
     range_counts::{CommitNumber, CountBucket, KeyFilter, RangeCounter, RangeCounts},
     sealed,
 };
-use crate::tasks;
+use crate::{clock::Millis, tasks};
 
 /// Most attempts of a transaction that conflicts.
 const TRIES_MAX: u32 = 20;
@@ -125,6 +126,11 @@ impl Tx {
     /// Returns the number of ids of `kind` that were derived from the order.
     pub(super) fn places(&self, kind: Ordered) -> &AtomicU64 {
         &self.inner.places[kind as usize]
+    }
+
+    /// Returns the time by the clock of the store. It is that of the daemon, `clock_ms`, if the engine has none.
+    pub(super) async fn now_ms(&self, clock_ms: Millis) -> Result<Millis, StoreError> {
+        Ok(self.inner.read(self.inner.transaction.now_ms().await)?.unwrap_or(clock_ms))
     }
 
     /// Writes `row` to `key` when the transaction commits. Its secrets are encrypted.
@@ -254,7 +260,10 @@ where
         tries += 1;
         let begun = if attempt < FREE_TRIES { engine.begin().await } else { engine.begin_after_conflicts().await };
         let tx = Tx::new(begun.map_err(StoreError::from)?, keyring.clone());
-        let result = work(tx.clone()).await;
+        let result = match leases::check(&tx).await {
+            Ok(()) => work(tx.clone()).await,
+            Err(error) => Err(error.into()),
+        };
         if tx.inner.conflicted.load(Ordering::SeqCst) {
             drop((tx, result));
             tokio::time::sleep(pause(attempt)).await;

@@ -2,6 +2,7 @@
 //!
 //! The tests use the [`Engine`] trait or a [`Store`] on top of it, never a concrete engine.
 
+mod clocks;
 mod histories;
 mod isolation;
 mod model;
@@ -135,6 +136,9 @@ conformance! {
         orders_increase_with_what_a_transaction_can_read,
         a_transaction_is_settled_when_it_has_ended,
         a_reader_up_to_the_settled_order_misses_nothing;
+    clocks:
+        only_a_shared_engine_has_its_own_clock,
+        leases_depend_on_the_clock_of_a_shared_engine;
     histories:
         every_history_has_a_serial_order;
     model:

@@ -24,6 +24,7 @@ pub struct MemoryEngine {
     state: Arc<Mutex<State>>,
     orders: Orders,
     faults: Faults,
+    is_shared: bool,
 }
 
 struct State {
@@ -125,6 +126,11 @@ impl MemoryEngine {
         Self::default()
     }
 
+    /// Creates an empty engine for several nodes in one process.
+    pub fn shared() -> Self {
+        Self { is_shared: true, ..Self::default() }
+    }
+
     /// Returns the fault injection of this engine.
     pub fn faults(&self) -> Faults {
         self.faults.clone()
@@ -153,6 +159,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[async_trait]
 impl Engine for MemoryEngine {
+    fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
     async fn snapshot(&self) -> Result<Box<dyn View>, EngineError> {
         Ok(Box::new(self.transaction()?))
     }

@@ -184,6 +184,10 @@ pub trait View: Send + Sync {
     /// Returns an order below which all transactions have ended. The view contains the writes of those that were
     /// committed. Later views do not return a smaller one, until the engine is opened again.
     async fn settled(&self) -> Result<u64, EngineError>;
+    /// Returns the time of the server, milliseconds since the Unix epoch. `None`: the engine has no clock of its own.
+    async fn now_ms(&self) -> Result<Option<i64>, EngineError> {
+        Ok(None)
+    }
 }
 
 /// The writes of a transaction: `None` deletes the key.
@@ -237,6 +241,11 @@ pub trait Engine: Send + Sync + 'static {
     /// other, so that they succeed.
     async fn begin_after_conflicts(&self) -> Result<Box<dyn Transaction>, EngineError> {
         self.begin().await
+    }
+    /// Returns whether another process may use the data, or may not have noticed yet that this process has taken it. A
+    /// locked file has only one user, so its daemon need not show that it is alive.
+    fn is_shared(&self) -> bool {
+        false
     }
     /// Reads from the storage. An error means that requests cannot be served.
     async fn health(&self) -> Result<EngineInfo, EngineError>;

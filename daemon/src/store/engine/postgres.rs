@@ -82,6 +82,11 @@ impl PostgresEngine {
 
 #[async_trait]
 impl Engine for PostgresEngine {
+    /// A daemon that was stopped for a while does not know that another one has taken its store.
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     async fn snapshot(&self) -> Result<Box<dyn View>, EngineError> {
         Ok(Box::new(PostgresView::new(&self.pool, Isolation::Snapshot)))
     }

@@ -50,12 +50,14 @@ pub(super) enum Query {
     Order,
     /// The lowest ID of a transaction that had not ended in the state that this one reads.
     Settled,
+    /// The time of the server, milliseconds since the Unix epoch.
+    Now,
     /// The transaction with this ID: its process, user, database and age in seconds, as far as they are visible.
     OldestWrite,
 }
 
 /// The SQL of each [`Query`], in the same order.
-const SQL: [(Query, &str); 15] = [
+const SQL: [(Query, &str); 16] = [
     (Query::Get, "SELECT v FROM farrier_kv WHERE k = $1"),
     (Query::GetMany, "SELECT k, v FROM farrier_kv WHERE k = ANY($1::bytea[])"),
     (Query::Scan, "SELECT k, v FROM farrier_kv WHERE k >= $1 AND k < $2 ORDER BY k LIMIT $3 OFFSET $4"),
@@ -78,6 +80,7 @@ const SQL: [(Query, &str); 15] = [
     (Query::Confirm, CONFIRM),
     (Query::Order, "SELECT pg_current_xact_id()::text::bigint"),
     (Query::Settled, "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint"),
+    (Query::Now, "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"),
     (
         Query::OldestWrite,
         // A transaction holds a lock on its own ID, of which the table of locks has the low 32 bits.

@@ -159,6 +159,10 @@ impl View for PostgresView {
     async fn settled(&self) -> Result<u64, EngineError> {
         Ok(number(&self.read(Query::Settled, &[]).await?))
     }
+
+    async fn now_ms(&self) -> Result<Option<i64>, EngineError> {
+        Ok(self.read(Query::Now, &[]).await?.first().map(|row| row.get(0)))
+    }
 }
 
 /// Returns the number that a query has returned.

@@ -1,0 +1,156 @@
+//! The node of this daemon: renews its row and takes leases.
+
+use std::{error::Error as StdError, time::Duration};
+
+use farrier_common::VERSION;
+use farrier_proto::store::Node;
+use tokio::sync::watch;
+
+use super::Context;
+use crate::{
+    clock::{Clock, Millis},
+    store::{
+        Store, StoreError, Tx,
+        leases::{self, HeldLease},
+        nodes, value,
+    },
+};
+
+/// Interval of renewals, and of attempts to take a lease.
+const INTERVAL: Duration = Duration::from_secs(5);
+/// Pause after a failed renewal.
+const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(1);
+/// Time after which the work under a lease ends if the node was not renewed. It is shorter than the time for which the
+/// node is alive, because the renewal was sent before the store received it.
+const SURE_MS: Millis = 10_000;
+
+/// The node of this daemon.
+#[derive(Debug)]
+pub struct OwnNode {
+    id: u64,
+    /// Whether other processes may use the store.
+    is_shared: bool,
+    renewed: watch::Sender<Renewed>,
+}
+
+/// The last successful renewal.
+#[derive(Clone, Copy, Debug)]
+struct Renewed {
+    epoch: u64,
+    /// When it was sent, by the monotonic clock.
+    sent_ms: Millis,
+}
+
+impl OwnNode {
+    /// Writes the row of the node `id`, whose daemon starts.
+    pub async fn enter(store: &Store, clock: &Clock, id: u64, name: String) -> Result<Self, StoreError> {
+        let is_shared = store.is_shared();
+        let node = &Node { id, name, version: VERSION.into(), format_level: value::FORMAT_LEVEL, ..Node::default() };
+        let (sent_ms, now) = (clock.monotonic_ms(), clock.now_ms());
+        let row = store.write(async |tx: Tx| nodes::enter(&tx, node, is_shared, now).await).await?;
+        Ok(Self { id, is_shared, renewed: watch::Sender::new(Renewed { epoch: row.epoch, sent_ms }) })
+    }
+
+    fn epoch(&self) -> u64 {
+        self.renewed.borrow().epoch
+    }
+
+    /// Renews the row. Returns `false` if another daemon has started with the same data directory.
+    async fn renew(&self, store: &Store, clock: &Clock) -> Result<bool, StoreError> {
+        let (epoch, sent_ms, now) = (self.epoch(), clock.monotonic_ms(), clock.now_ms());
+        let renewed = store.write(async |tx: Tx| nodes::renew(&tx, self.id, epoch, now).await).await?;
+        let Some(new) = renewed else { return Ok(false) };
+        if new != epoch {
+            tracing::warn!("this daemon has not renewed its row in the store in time; it takes its leases again");
+        }
+        self.renewed.send_replace(Renewed { epoch: new, sent_ms });
+        Ok(true)
+    }
+
+    /// Takes the lease `name`. Waits while another node holds it, and while this node is not renewed.
+    pub async fn hold(&self, store: &Store, clock: &Clock, name: &'static str) -> Result<HeldLease, StoreError> {
+        loop {
+            let mut renewed = self.renewed.subscribe();
+            while self.sure_for_ms(clock) <= 0 {
+                // Does not fail: this node has the sender.
+                drop(renewed.changed().await);
+            }
+            let (own, now) = ((self.id, self.epoch()), clock.now_ms());
+            if let Some(lease) = store.write(async |tx: Tx| leases::take(&tx, name, own, now).await).await? {
+                return Ok(lease);
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
+    }
+
+    /// Waits until the node may have lost its leases, because it was not renewed in time.
+    pub async fn unsure(&self, clock: &Clock) {
+        let mut renewed = self.renewed.subscribe();
+        loop {
+            let moved = clock.moved();
+            let left = self.sure_for_ms(clock);
+            if left <= 0 {
+                return;
+            }
+            let sleep = async {
+                if self.is_shared {
+                    tokio::time::sleep(Duration::from_millis(left.unsigned_abs())).await;
+                } else {
+                    std::future::pending::<()>().await;
+                }
+            };
+            tokio::select! {
+                () = sleep => {}
+                () = moved => {}
+                _ = renewed.changed() => {}
+            }
+        }
+    }
+
+    /// Returns for how long the node certainly has its leases.
+    fn sure_for_ms(&self, clock: &Clock) -> Millis {
+        if !self.is_shared {
+            return Millis::MAX;
+        }
+        self.renewed.borrow().sent_ms.saturating_add(SURE_MS).saturating_sub(clock.monotonic_ms())
+    }
+}
+
+/// Renews the row of the node until the daemon stops, and then gives its leases back. Does nothing if no other process
+/// can use the store. Ends early if another daemon has started with the same data directory.
+pub async fn run(context: Context) {
+    let (store, clock, node) = (&context.store, &context.clock, &context.node);
+    let stop = context.tasks.stop().clone();
+    if !node.is_shared {
+        return stop.cancelled().await;
+    }
+    let renewals = async {
+        let mut pause = INTERVAL;
+        loop {
+            tokio::time::sleep(pause).await;
+            pause = match node.renew(store, clock).await {
+                Ok(true) => INTERVAL,
+                Ok(false) => {
+                    tracing::error!("another daemon has started with a copy of this data directory");
+                    return;
+                }
+                Err(error) => {
+                    // The engine logs that its server cannot be used.
+                    tracing::debug!(error = &error as &dyn StdError, "this daemon cannot renew its row in the store");
+                    PAUSE_AFTER_ERROR
+                }
+            };
+        }
+    };
+    tokio::select! {
+        () = stop.cancelled() => {}
+        () = renewals => return,
+    }
+    let (epoch, now) = (node.epoch(), clock.now_ms());
+    if let Err(error) = store.write(async |tx: Tx| nodes::leave(&tx, node.id, epoch, now).await).await {
+        tracing::warn!(error = &error as &dyn StdError, "the leases of this daemon end in a few seconds");
+    }
+}
+
+#[cfg(test)]
+mod tests;

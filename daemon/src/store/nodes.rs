@@ -1,0 +1,73 @@
+//! The nodes: data directories whose daemons use the store.
+//!
+//! Each start of a daemon gets a new epoch. A node is alive while its row has this epoch and a time that is not over,
+//! by the clock of the store. If only one process can open the store, the time is never over, and nothing is renewed.
+
+use farrier_proto::store::Node;
+
+use super::{
+    Read, StoreError, Tx,
+    engine::{Range, Scan},
+    keys,
+};
+use crate::clock::Millis;
+
+/// Time for which a node is alive after it has renewed its row.
+pub const ALIVE_MS: Millis = 15_000;
+/// The time of a node that need not renew its row.
+const WITHOUT_END_MS: Millis = Millis::MAX;
+/// Time for which the row of a node that has ended is kept.
+const KEEP_MS: Millis = 7 * 86_400_000;
+/// Maximum number of rows of nodes.
+const NODES_MAX: usize = 1_000;
+
+/// Writes the row of a daemon that starts, with a new epoch, and removes those of nodes that ended long ago. If only
+/// this process can open the store, all other nodes have ended. So has a node that had the store alone before it was
+/// copied to an engine that is shared. `clock_ms`: the time of the daemon.
+pub async fn enter(tx: &Tx, node: &Node, is_shared: bool, clock_ms: Millis) -> Result<Node, StoreError> {
+    let now = tx.now_ms(clock_ms).await?;
+    for other in all(tx).await? {
+        let had_store_alone = other.until_ms == WITHOUT_END_MS;
+        if !is_shared || had_store_alone || other.until_ms.saturating_add(KEEP_MS) < now {
+            tx.delete(keys::node(other.id));
+        }
+    }
+    let until_ms = if is_shared { now + ALIVE_MS } else { WITHOUT_END_MS };
+    let row = Node { epoch: tx.order().await?, until_ms, started_ms: now, ..node.clone() };
+    tx.put(keys::node(row.id), &row);
+    Ok(row)
+}
+
+/// Renews the row of a node. A node that is late gets a new epoch, so that it does not hold its leases any more.
+/// Returns the epoch, or `None` if another daemon has started with the data directory of this node.
+pub async fn renew(tx: &Tx, id: u64, epoch: u64, clock_ms: Millis) -> Result<Option<u64>, StoreError> {
+    let now = tx.now_ms(clock_ms).await?;
+    let Some(row) = get(tx, id).await?.filter(|row| row.epoch == epoch) else { return Ok(None) };
+    let epoch = if is_alive(&row, epoch, now) { epoch } else { tx.order().await? };
+    tx.put(keys::node(id), &Node { epoch, until_ms: now + ALIVE_MS, ..row });
+    Ok(Some(epoch))
+}
+
+/// Ends the time of a node, so that other nodes can take its leases at once.
+pub async fn leave(tx: &Tx, id: u64, epoch: u64, clock_ms: Millis) -> Result<(), StoreError> {
+    if let Some(row) = get(tx, id).await?.filter(|row| row.epoch == epoch) {
+        tx.put(keys::node(id), &Node { until_ms: tx.now_ms(clock_ms).await?, ..row });
+    }
+    Ok(())
+}
+
+/// Returns whether the node of a row is alive at `now` with this epoch.
+pub fn is_alive(row: &Node, epoch: u64, now: Millis) -> bool {
+    row.epoch == epoch && now < row.until_ms
+}
+
+/// Returns the row of a node.
+pub async fn get(read: &impl Read, id: u64) -> Result<Option<Node>, StoreError> {
+    read.get(&keys::node(id)).await
+}
+
+/// Returns all rows.
+pub async fn all(read: &impl Read) -> Result<Vec<Node>, StoreError> {
+    let rows = read.scan(&Scan::of(Range::prefix(keys::nodes()), NODES_MAX)).await?;
+    Ok(rows.into_iter().map(|(_, row)| row).collect())
+}
