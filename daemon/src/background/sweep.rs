@@ -6,11 +6,17 @@ use std::{error::Error as StdError, time::Duration};
 use crate::{
     clock::Millis,
     delivery::retention,
-    service::{Context, Error, artifacts, audit, caches, ci, events, hooks, lfs, repositories, set_aside},
+    service::{
+        Context, Error, artifacts, audit, caches, ci, events, hooks, lfs, marked_uploads, migrations, repositories,
+        set_aside,
+    },
+    store::nodes,
 };
 
 /// Pause after a failure, so that a broken disk does not keep a core busy.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(5);
+/// Interval at which work of other nodes is checked. A node that has ended counts as alive for as long.
+const OTHERS_EVERY_MS: Millis = nodes::ALIVE_MS;
 /// Most jobs that one pass cancels.
 const JOBS: usize = 100;
 
@@ -52,6 +58,7 @@ async fn sweep_under_lease(context: &Context) -> Result<(), Error> {
 
 /// Does everything that is due. Returns when the next work is due.
 async fn pass(context: &Context) -> Result<Option<Millis>, Error> {
+    let has_others = migrations::recover(context).await? | marked_uploads::recover(context).await?;
     while ci::cancel_overdue(context, JOBS).await? == JOBS {}
     while repositories::sweep(context).await? {}
     // Before artifacts, which also removes the bytes of deleted cache entries and LFS objects.
@@ -64,6 +71,7 @@ async fn pass(context: &Context) -> Result<Option<Millis>, Error> {
     while audit::sweep(context).await? {}
     set_aside::sweep(context).await;
     let due = [
+        has_others.then(|| context.now_ms().saturating_add(OTHERS_EVERY_MS)),
         ci::next_due_ms(context).await?,
         ci::next_summary_due_ms(context).await?,
         repositories::next_due_ms(context).await?,

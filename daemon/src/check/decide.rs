@@ -263,7 +263,7 @@ impl Pairing {
     /// their bytes were moved, so that the next start does not remove the bytes.
     async fn handle_marked_release_files(&mut self) -> Result<(), CheckError> {
         loop {
-            let marked = assets::marked(&self.store.read().await?, PAGE).await?;
+            let marked = assets::marked(&self.store.read().await?, 0, PAGE).await?;
             if marked.is_empty() {
                 return Ok(());
             }

@@ -1,32 +1,36 @@
 //! Uploads whose bytes are stored before a row refers to them: files of releases and LFS objects.
 //!
 //! The mark is written before the first byte, and the transaction that writes the row removes it. The bytes of a marked
-//! upload are removed when it fails, and at the next start.
+//! upload are removed when it fails, and when its daemon has ended.
 
-use super::{Context, Error};
+use super::{Context, Error, nodes::WorkState};
 use crate::store::{Tx, releases::assets};
 
 /// Marks to read at a time.
 const MARKS_AT_ONCE: usize = 100;
 
-/// Removes the bytes of uploads that an earlier daemon did not record. Called before the first request, so no upload is
-/// in progress. The transaction that records the bytes removes its mark, so no acknowledged bytes have one.
-pub async fn recover(context: &Context) -> Result<(), Error> {
-    let now = context.now_ms();
+/// Removes the bytes of uploads whose daemon has ended before it recorded them. The transaction that records the bytes
+/// removes their mark, so no acknowledged bytes have one. Returns whether daemons of other nodes have uploads, which
+/// may be interrupted later.
+pub async fn recover(context: &Context) -> Result<bool, Error> {
+    let (now, mut last, mut has_others) = (context.now_ms(), 0, false);
     loop {
-        let ids = &assets::marked(&context.store.read().await?, MARKS_AT_ONCE).await?;
-        if ids.is_empty() {
-            return Ok(());
-        }
-        context
-            .store
-            .write(async |tx: Tx| {
-                for id in ids {
-                    assets::abandon(&tx, *id, now);
+        let ids = &assets::marked(&context.store.read().await?, last, MARKS_AT_ONCE).await?;
+        let Some(id) = ids.last() else { return Ok(has_others) };
+        last = *id;
+        let abandon = async |tx: Tx| {
+            let mut has_others = false;
+            for id in ids {
+                let Some(mark) = assets::mark_of(&tx, *id).await? else { continue };
+                match context.node.state_of(&tx, mark.begun_by.as_ref(), now).await? {
+                    WorkState::Own => {}
+                    WorkState::Elsewhere => has_others = true,
+                    WorkState::Interrupted => assets::abandon(&tx, *id, now),
                 }
-                Ok::<_, Error>(())
-            })
-            .await?;
+            }
+            Ok::<_, Error>(has_others)
+        };
+        has_others |= context.store.write(abandon).await?;
     }
 }
 
@@ -59,7 +63,7 @@ impl Drop for MarkedUpload<'_> {
     }
 }
 
-/// Marks the bytes of a failed upload for removal. After an error the next start does it.
+/// Marks the bytes of a failed upload for removal. After an error, it is done when the daemon has ended.
 ///
 /// A recorded file has no mark, so its bytes are never removed here. This also holds if the outcome of the commit that
 /// records the file is unknown, because the transaction below reads the mark.

@@ -3,7 +3,7 @@
 use std::{error::Error as StdError, time::Duration};
 
 use farrier_common::VERSION;
-use farrier_proto::store::Node;
+use farrier_proto::store::{Node, NodeStart};
 use tokio::sync::watch;
 
 use super::Context;
@@ -24,10 +24,23 @@ const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(1);
 /// node is alive, because the renewal was sent before the store received it.
 const SURE_MS: Millis = 10_000;
 
+/// What became of work that a row in the store names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkState {
+    /// This daemon does it.
+    Own,
+    /// The daemon of another node does it.
+    Elsewhere,
+    /// The daemon that did it has ended.
+    Interrupted,
+}
+
 /// The node of this daemon.
 #[derive(Debug)]
 pub struct OwnNode {
     id: u64,
+    /// The first epoch of this start.
+    start: u64,
     /// Whether other processes may use the store.
     is_shared: bool,
     renewed: watch::Sender<Renewed>,
@@ -48,7 +61,26 @@ impl OwnNode {
         let node = &Node { id, name, version: VERSION.into(), format_level: value::FORMAT_LEVEL, ..Node::default() };
         let (sent_ms, now) = (clock.monotonic_ms(), clock.now_ms());
         let row = store.write(async |tx: Tx| nodes::enter(&tx, node, is_shared, now).await).await?;
-        Ok(Self { id, is_shared, renewed: watch::Sender::new(Renewed { epoch: row.epoch, sent_ms }) })
+        Ok(Self { id, start: row.start, is_shared, renewed: watch::Sender::new(Renewed { epoch: row.epoch, sent_ms }) })
+    }
+
+    /// Returns this start, for rows of work that it does.
+    pub fn this_start(&self) -> NodeStart {
+        NodeStart { node: self.id, start: self.start }
+    }
+
+    /// Returns what became of work that a row names.
+    pub async fn state_of(
+        &self,
+        tx: &Tx,
+        begun_by: Option<&NodeStart>,
+        clock_ms: Millis,
+    ) -> Result<WorkState, StoreError> {
+        if begun_by == Some(&self.this_start()) {
+            return Ok(WorkState::Own);
+        }
+        let has_ended = nodes::has_ended(tx, begun_by, clock_ms).await?;
+        Ok(if has_ended { WorkState::Interrupted } else { WorkState::Elsewhere })
     }
 
     fn epoch(&self) -> u64 {

@@ -3,7 +3,7 @@
 //! Each start of a daemon gets a new epoch. A node is alive while its row has this epoch and a time that is not over,
 //! by the clock of the store. If only one process can open the store, the time is never over, and nothing is renewed.
 
-use farrier_proto::store::Node;
+use farrier_proto::store::{Node, NodeStart};
 
 use super::{
     Read, StoreError, Tx,
@@ -33,7 +33,8 @@ pub async fn enter(tx: &Tx, node: &Node, is_shared: bool, clock_ms: Millis) -> R
         }
     }
     let until_ms = if is_shared { now + ALIVE_MS } else { WITHOUT_END_MS };
-    let row = Node { epoch: tx.order().await?, until_ms, started_ms: now, ..node.clone() };
+    let epoch = tx.order().await?;
+    let row = Node { epoch, start: epoch, until_ms, started_ms: now, ..node.clone() };
     tx.put(keys::node(row.id), &row);
     Ok(row)
 }
@@ -59,6 +60,14 @@ pub async fn leave(tx: &Tx, id: u64, epoch: u64, clock_ms: Millis) -> Result<(),
 /// Returns whether the node of a row is alive at `now` with this epoch.
 pub fn is_alive(row: &Node, epoch: u64, now: Millis) -> bool {
     row.epoch == epoch && now < row.until_ms
+}
+
+/// Returns whether the daemon that did a piece of work has ended. Work of earlier releases names no daemon.
+pub async fn has_ended(tx: &Tx, begun_by: Option<&NodeStart>, clock_ms: Millis) -> Result<bool, StoreError> {
+    let Some(begun_by) = begun_by else { return Ok(true) };
+    let now = tx.now_ms(clock_ms).await?;
+    let row = get(tx, begun_by.node).await?;
+    Ok(row.is_none_or(|row| row.start != begun_by.start || row.until_ms <= now))
 }
 
 /// Returns the row of a node.

@@ -24,6 +24,7 @@ mod layers;
 mod lfs;
 mod mirrors;
 mod model;
+mod nodes;
 mod openapi;
 mod pages;
 mod parsers;

@@ -208,7 +208,11 @@ impl<'a> Importer<'a> {
             unreferenced_ms: 0,
         };
         let space = DiskSpace::claim_for_upload(context, object.size).await?;
-        let mark = AssetMark { repository_id: self.repository, since_ms: context.now_ms() };
+        let mark = AssetMark {
+            repository_id: self.repository,
+            since_ms: context.now_ms(),
+            begun_by: Some(context.node.this_start()),
+        };
         context
             .store
             .write(async |tx: Tx| {

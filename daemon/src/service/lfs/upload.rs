@@ -92,7 +92,11 @@ where
         unreferenced_ms: 0,
     };
     let space = DiskSpace::claim_for_upload(context, grant.size).await?;
-    let mark = AssetMark { repository_id: grant.repository, since_ms: context.now_ms() };
+    let mark = AssetMark {
+        repository_id: grant.repository,
+        since_ms: context.now_ms(),
+        begun_by: Some(context.node.this_start()),
+    };
     context
         .store
         .write(async |tx: Tx| {

@@ -28,6 +28,7 @@ use super::{
     commit_outcome::run_until_known,
     lfs::LfsSource,
     mirrors,
+    nodes::WorkState,
     repositories::{FoundRepository, OwnerChoice, create, rules},
 };
 use crate::{
@@ -98,6 +99,7 @@ async fn plan(context: &Context, identity: &Identity, input: &MigrateRepository)
         state: MigrationState::Running.into(),
         started_ms,
         actor_id: identity.user_id(),
+        begun_by: Some(context.node.this_start()),
         ..Migration::default()
     });
     create::check_insertion(context, &owner, &row).await.map_err(|error| match error {
@@ -225,15 +227,13 @@ pub(super) fn has_ended(context: &Context, repository: u64) -> bool {
     !context.migrations.is_running(repository)
 }
 
-/// Finishes every migration that was interrupted when the daemon stopped. If the repository's directory is in its final
-/// location, the migration is recorded as done, else as failed. Removes no files: partly fetched directories were
-/// removed when the directories were opened, and a directory in its final location is complete and may be the only
-/// copy.
-pub async fn recover(context: &Context) -> Result<(), Error> {
-    let snapshot = context.store.read().await?;
-    let rows = repositories::migrating(&snapshot, RECOVER_MAX).await?;
-    drop(snapshot);
-    for row in rows {
+/// Finishes every migration whose daemon has ended. If the repository's directory is in its final location, the
+/// migration is recorded as done, else as failed. Removes no files: partly fetched directories were removed when the
+/// directories were opened, and a directory in its final location is complete and may be the only copy. Returns whether
+/// daemons of other nodes have migrations, which may be interrupted later.
+pub async fn recover(context: &Context) -> Result<bool, Error> {
+    let (interrupted, has_others) = interrupted(context).await?;
+    for row in interrupted {
         if !context.git.exists(row.id).await.map_err(Error::git("looking for a migrated repository"))? {
             mark_failed(context, row.id, "the daemon was stopped before the repository was fetched").await?;
             tracing::info!(repository = row.id, "an interrupted migration failed");
@@ -251,7 +251,29 @@ pub async fn recover(context: &Context) -> Result<(), Error> {
             }
         }
     }
-    Ok(())
+    Ok(has_others)
+}
+
+/// Returns the repositories whose migrations were interrupted, and whether daemons of other nodes have migrations.
+async fn interrupted(context: &Context) -> Result<(Vec<Repository>, bool), Error> {
+    let rows = &repositories::migrating(&context.store.read().await?, RECOVER_MAX).await?;
+    if rows.is_empty() {
+        return Ok((Vec::new(), false));
+    }
+    let now = context.now_ms();
+    let sort = async |tx: Tx| {
+        let (mut interrupted, mut has_others) = (Vec::new(), false);
+        for row in rows {
+            let begun_by = row.migration.as_ref().and_then(|migration| migration.begun_by.as_ref());
+            match context.node.state_of(&tx, begun_by, now).await? {
+                WorkState::Own => {}
+                WorkState::Elsewhere => has_others = true,
+                WorkState::Interrupted => interrupted.push(row.clone()),
+            }
+        }
+        Ok::<_, Error>((interrupted, has_others))
+    };
+    context.store.write(sort).await
 }
 
 async fn mark_failed(context: &Context, id: u64, reason: &str) -> Result<(), Error> {

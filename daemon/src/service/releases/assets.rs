@@ -72,7 +72,8 @@ where
     let _share = context.work.uploads.take(input.holder)?;
     let id = context.store.next_id(IdKind::Artifact).await?;
     let file = context.store.next_id(IdKind::BlockFile).await?;
-    let mark = AssetMark { repository_id: repository, since_ms: context.now_ms() };
+    let mark =
+        AssetMark { repository_id: repository, since_ms: context.now_ms(), begun_by: Some(context.node.this_start()) };
     let name = input.name.as_str();
     context
         .store

@@ -91,9 +91,15 @@ pub async fn is_marked(read: &impl Read, id: u64) -> Result<bool, StoreError> {
     Ok(read.get_bytes(&keys::asset_mark(id)).await?.is_some())
 }
 
-/// Returns the ids of marked uploads, at most `limit`.
-pub async fn marked(read: &impl Read, limit: usize) -> Result<Vec<u64>, StoreError> {
-    let pairs = read.scan_bytes(&Scan::of(Range::prefix(keys::asset_marks()), limit)).await?;
+/// Returns the mark of an upload.
+pub async fn mark_of(read: &impl Read, id: u64) -> Result<Option<AssetMark>, StoreError> {
+    read.get(&keys::asset_mark(id)).await
+}
+
+/// Returns the ids of marked uploads after the id `after`, at most `limit`.
+pub async fn marked(read: &impl Read, after: u64, limit: usize) -> Result<Vec<u64>, StoreError> {
+    let range = Range::prefix(keys::asset_marks()).after(&keys::asset_mark(after));
+    let pairs = read.scan_bytes(&Scan::of(range, limit)).await?;
     Ok(pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)).collect())
 }
 

@@ -152,7 +152,7 @@ async fn adopting_with_a_store_from_the_time_of_an_upload_keeps_the_file_of_a_re
     // The upload had begun when the copy was made.
     let store = open(&earlier).await;
     let mark = async |tx: Tx| {
-        assets::mark(&tx, id, &AssetMark { repository_id: 1, since_ms: 1 });
+        assets::mark(&tx, id, &AssetMark { repository_id: 1, since_ms: 1, ..AssetMark::default() });
         Ok::<_, StoreError>(())
     };
     store.write(mark).await.expect("a mark");

@@ -1,0 +1,66 @@
+//! Several nodes on one store: which work a start finishes, and which work it leaves to others.
+
+use std::sync::Arc;
+
+use farrier_proto::store::{AssetMark, Migration, MigrationState, Node, NodeStart};
+use farrierd::{
+    clock::Clock,
+    store::{Store, StoreError, Tx, engine::MemoryEngine, nodes, releases::assets, repositories},
+};
+
+use crate::support::TestDaemon;
+
+/// The node that is alive beside the daemon.
+const OTHER: u64 = 77;
+const DAY_MS: i64 = 86_400_000;
+
+async fn marked(store: &Store) -> Vec<u64> {
+    assets::marked(&store.read().await.expect("a snapshot"), 0, 99).await.expect("marks")
+}
+
+async fn state_of_import(store: &Store, repository: u64) -> MigrationState {
+    let read = store.read().await.expect("a snapshot");
+    let row = repositories::get(&read, repository).await.expect("a read").expect("a row");
+    row.migration.expect("an import").state()
+}
+
+/// Marks an upload, and an import in the row of the repository.
+async fn begin_work(store: &Store, upload: u64, repository: u64, begun_by: Option<NodeStart>) {
+    let begun = store.write(async |tx: Tx| {
+        assets::mark(&tx, upload, &AssetMark { repository_id: repository, since_ms: 1, begun_by });
+        let before = repositories::get(&tx, repository).await?.expect("a row");
+        let mut row = before.clone();
+        row.migration = Some(Migration { state: MigrationState::Running.into(), begun_by, ..Migration::default() });
+        repositories::put(&tx, Some(&before), &row);
+        Ok::<_, StoreError>(())
+    });
+    begun.await.expect("written");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_finishes_only_work_whose_daemon_has_ended() {
+    let store = Store::open(Arc::new(MemoryEngine::shared())).await.expect("a store");
+    let mut farrier = TestDaemon::over_store(store.clone()).await;
+    for name in ["alive", "ended", "earlier"] {
+        farrier.repository(name).await;
+    }
+    let tomorrow = Clock::system().now_ms() + DAY_MS;
+    let other = Node { id: OTHER, ..Node::default() };
+    let entered = store.write(async |tx: Tx| nodes::enter(&tx, &other, true, tomorrow).await);
+    let start = entered.await.expect("entered").start;
+    // The other node, an earlier start of it, and an earlier release.
+    begin_work(&store, 1_001, 1, Some(NodeStart { node: OTHER, start })).await;
+    begin_work(&store, 1_002, 2, Some(NodeStart { node: OTHER, start: start - 1 })).await;
+    begin_work(&store, 1_003, 3, None).await;
+    farrier.restart().await;
+    assert_eq!(marked(&store).await, [1_001]);
+    assert_eq!(state_of_import(&store, 1).await, MigrationState::Running);
+    // Their directories are complete.
+    assert_eq!(state_of_import(&store, 2).await, MigrationState::Done);
+    assert_eq!(state_of_import(&store, 3).await, MigrationState::Done);
+    let left = store.write(async |tx: Tx| nodes::leave(&tx, OTHER, start, tomorrow - DAY_MS).await);
+    left.await.expect("left");
+    farrier.restart().await;
+    assert_eq!(marked(&store).await, [0; 0]);
+    assert_eq!(state_of_import(&store, 1).await, MigrationState::Done);
+}
