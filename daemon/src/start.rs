@@ -54,6 +54,7 @@ use crate::{
         repositories,
         sign_in::SignIn,
         storage_use::StorageUse,
+        tidying::Tidying,
         work::WorkShares,
     },
     set_aside::SetAside,
@@ -155,6 +156,7 @@ pub async fn run_with_store(
     tasks.keep("node", nodes::run(context.clone()));
     tasks.keep("sweep", background::run_sweep(context.clone()));
     tasks.keep("prune", background::run_prune(context.clone()));
+    tasks.keep("dropped packs", background::run_dropped_packs(context.clone()));
     tasks.keep("mirrors", background::run_mirrors(context.clone()));
     tasks.keep("trim", background::run_trim(context.clone()));
     tasks.keep("expired tokens", background::run_token_expiry(context.clone()));
@@ -316,6 +318,7 @@ async fn build(
         audit,
         backups: BackupState::default(),
         pruning: Wake::default(),
+        tidying: Tidying::default(),
         lfs_collection: LfsCollection::default(),
         storage_use: StorageUse::default(),
         log_filter,

@@ -56,6 +56,11 @@ impl PackFiles {
         Self { number, pack: directory.join(format!("{name}.pack")), index: directory.join(format!("{name}.idx")) }
     }
 
+    /// Returns the name of the files, without an extension.
+    pub(super) fn name(&self) -> String {
+        name(self.number)
+    }
+
     /// Writes the content of the files to stable storage.
     pub(super) fn sync(&self) -> io::Result<()> {
         for path in [&self.pack, &self.index] {
@@ -72,7 +77,7 @@ impl PackFiles {
     /// reader uses the pack: both list the indexes and skip those without a pack. Then both find a complete pack. A
     /// reader that listed the directory before lists it again when it misses an object. The index comes first, because
     /// `git repack --cruft` before version 2.42 lists the packs, and fails if one has no index. No lock is needed,
-    /// because no other process knows the names: repacking removes only packs that it has read. [`Git::pack_changes`]
+    /// because no other process knows the names. [`Git::pack_changes`]
     /// syncs the directory before a transaction adds the pack to the manifest.
     ///
     /// If the daemon is killed: before the first rename, the files are in the workspace, which the next start removes.
@@ -166,6 +171,16 @@ pub struct IncomingPack {
 }
 
 impl IncomingPack {
+    /// Describes a complete and synced pack in a workspace, with its number of objects and its size in bytes.
+    pub(super) fn new(files: PackFiles, workspace: Workspace, (objects, bytes): (u32, u64)) -> Self {
+        Self { files, workspace, objects, bytes }
+    }
+
+    /// Returns the name that the files of the pack will have in a repository, without an extension.
+    pub fn name(&self) -> String {
+        self.files.name()
+    }
+
     /// Returns the workspace, in which git reads the objects of the pack.
     pub fn workspace(&self) -> &Workspace {
         &self.workspace

@@ -1,7 +1,12 @@
 //! Reads what the directories of repositories have, independent of the store: for `farrierd check-data`, while no
 //! daemon serves the repositories, and for comparisons of refs with their rows.
 
-use std::{collections::BTreeMap, fs, io, path::PathBuf, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
+    path::PathBuf,
+    time::Duration,
+};
 
 use bytes::Bytes;
 
@@ -132,8 +137,9 @@ impl Git {
         }
     }
 
-    /// Returns the number of packs without an index and of indexes without a pack, which git ignores.
-    pub async fn incomplete_packs(&self, repository: u64) -> Result<usize, GitError> {
+    /// Returns the number of packs without an index and of indexes without a pack, which git ignores. Those of
+    /// `dropped` packs do not count.
+    pub async fn incomplete_packs(&self, repository: u64, dropped: BTreeSet<String>) -> Result<usize, GitError> {
         let packs = self.directory(repository).join("objects/pack");
         let count = move || -> io::Result<usize> {
             let mut incomplete = 0;
@@ -144,7 +150,9 @@ impl Git {
                     Some("idx") => path.with_extension("pack"),
                     _ => continue,
                 };
-                incomplete += usize::from(!other.try_exists()?);
+                let is_dropped =
+                    path.file_stem().and_then(|name| name.to_str()).is_some_and(|name| dropped.contains(name));
+                incomplete += usize::from(!is_dropped && !other.try_exists()?);
             }
             Ok(incomplete)
         };

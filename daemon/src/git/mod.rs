@@ -9,18 +9,22 @@ pub mod bundles;
 mod call;
 mod capabilities;
 pub mod change_checks;
+mod combine;
 pub mod commands;
 mod copy_file;
+mod dropped_packs;
 mod environment;
 mod error;
 pub mod fetch_cache;
 mod fork;
+pub mod geometry;
 pub mod import;
 mod incoming;
 mod inspect;
 mod kept_refs;
 mod lfs_pointers;
 mod mirror;
+mod multi_pack_index;
 mod objects;
 mod orphans;
 mod packed_refs;
@@ -66,9 +70,11 @@ pub use self::{
     mirror::{DEPTH_HEADER, RemoteRefs},
     packs::{PackChanges, PackFacts},
     process::GitProcess,
+    prune::Pruned,
     ref_writes::{RefFile, RefRewrite},
     source::{ImportSource, SourceError},
     survey::SourceSummary,
+    upkeep::TidyLevel,
     version::{GitVersion, VersionError, check_installed},
     workspace::{MergedTree, PublishError, Workspace},
 };

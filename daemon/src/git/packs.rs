@@ -55,8 +55,8 @@ pub struct PackChanges {
 }
 
 impl Git {
-    /// Compares the packs in the directory of a repository with the names in its manifest. `sha256`: the repository has
-    /// object ids of this kind.
+    /// Compares the packs in the directory of a repository with the names in its manifest. Packs that were dropped are
+    /// left out. `sha256`: the repository has object ids of this kind.
     ///
     /// The directory is synced before packs are returned, so a transaction may name them afterwards. Their content was
     /// synced when they got their names: by git, or before they were moved to the repository.
@@ -64,11 +64,12 @@ impl Git {
         &self,
         repository: u64,
         sha256: bool,
-        known: BTreeSet<String>,
+        (known, dropped): (BTreeSet<String>, BTreeSet<String>),
     ) -> Result<PackChanges, GitError> {
         let packs = self.packs(repository);
         let compare = move || -> io::Result<PackChanges> {
-            let found = names(&packs)?;
+            let mut found = names(&packs)?;
+            found.retain(|name| !dropped.contains(name));
             let mut changes = PackChanges::default();
             changes.missing.extend(known.difference(&found).cloned());
             let new: Vec<&String> = found.difference(&known).collect();
@@ -253,7 +254,7 @@ mod tests {
         let import = git.call(ID, ["fast-import", "--quiet", "--done"]).config("fastimport.unpackLimit", "1");
         import.stdin(stream).run().await.expect("a commit");
         assert!(!git.has_loose_objects(ID).await.expect("readable"));
-        let changes = git.pack_changes(ID, sha256, BTreeSet::new()).await.expect("readable");
+        let changes = git.pack_changes(ID, sha256, (BTreeSet::new(), BTreeSet::new())).await.expect("readable");
         assert!(changes.missing.is_empty() && changes.unreadable.is_empty(), "{changes:?}");
         let [pack] = <[_; 1]>::try_from(changes.added).expect("one pack");
         pack
@@ -275,7 +276,7 @@ mod tests {
             let known = || BTreeMap::from([(name.clone(), facts.clone())]);
             assert_eq!(git.damaged_packs(ID, sha256, known(), true).await, []);
             let names = BTreeSet::from([name.clone(), "pack-lost".to_owned()]);
-            let changes = git.pack_changes(ID, sha256, names).await.expect("readable");
+            let changes = git.pack_changes(ID, sha256, (names, BTreeSet::new())).await.expect("readable");
             assert_eq!((changes.added.len(), changes.missing), (0, vec!["pack-lost".to_owned()]));
         }
     }
@@ -291,7 +292,10 @@ mod tests {
             let found = git.damaged_packs(ID, false, known, content).await;
             found.into_iter().next().map(|(_, problem)| problem)
         };
-        let missing = async || git.pack_changes(ID, false, BTreeSet::from([name.clone()])).await.expect("read").missing;
+        let missing = async || {
+            let known = BTreeSet::from([name.clone()]);
+            git.pack_changes(ID, false, (known, BTreeSet::new())).await.expect("read").missing
+        };
         fs::remove_file(&index).expect("removed");
         assert_eq!(missing().await, std::slice::from_ref(&name));
         git.index_pack_again(ID, &name).await.expect("indexed");
@@ -303,7 +307,8 @@ mod tests {
         };
         replace(&whole[..whole.len() - 1]);
         assert_eq!(damaged(false).await.as_deref(), Some("the pack does not end with the digest in its index"));
-        let unreadable = git.pack_changes(ID, false, BTreeSet::new()).await.expect("read").unreadable;
+        let unreadable =
+            git.pack_changes(ID, false, (BTreeSet::new(), BTreeSet::new())).await.expect("read").unreadable;
         assert_eq!(unreadable.len(), 1, "a pack that is cut off is never added");
         let mut flipped = whole.clone();
         flipped[20] ^= 1;

@@ -20,6 +20,15 @@ const MTIMES_HEADER: usize = 12;
 /// A `.mtimes` file ends with two checksums, each as long as an object's id.
 const CHECKSUMS: usize = 2;
 
+/// The packs that replace those of a repository.
+#[derive(Debug)]
+pub struct Pruned {
+    /// Their names, the pack with the reachable objects first. Empty if no object is left.
+    pub new: Vec<String>,
+    /// The time of the oldest unreachable object that is kept, in seconds; `None` if there is none.
+    pub oldest: Option<u64>,
+}
+
 impl Git {
     /// Returns whether a repository may have objects that no ref reaches. An object that is stored twice also counts.
     pub async fn has_unreachable(&self, repository: u64, _lock: &RepositoryLock) -> Result<bool, GitError> {
@@ -32,51 +41,54 @@ impl Git {
         Ok(String::from_utf8_lossy(&reached.stdout).trim().parse() != Ok(stored))
     }
 
-    /// Moves unreachable objects into a cruft pack, and removes those that were found unreachable before
-    /// `expiry_secs`, unless a newer unreachable object needs them. Both times are seconds since the Unix
-    /// epoch.
+    /// Makes the packs that replace `packs`, all packs of a repository: one with the objects that refs reach, and a
+    /// cruft pack with the others. Objects that were found unreachable before `expiry_secs` are left out, unless a
+    /// newer unreachable object needs them. Both times are seconds since the Unix epoch.
     ///
-    /// Returns the time of the oldest unreachable object that is kept; `None` if there is none.
-    ///
-    /// While the lock is held, no ref moves. The caller has ensured that the files of refs have the values of the
-    /// rows. It raises the prune epoch in the store before and after the call: a change that looked for its objects
-    /// before the end does so again.
+    /// The new packs are in the repository afterwards, and `packs` as well. While the lock is held, no ref moves. The
+    /// caller has ensured that the files of refs have the values of the rows.
     pub async fn prune(
         &self,
         repository: u64,
-        now_secs: u64,
-        expiry_secs: u64,
+        (now_secs, expiry_secs): (u64, u64),
+        packs: &[String],
         lock: &RepositoryLock,
-    ) -> Result<Option<u64>, GitError> {
-        // Also after an error: objects may have been removed.
-        let _closed = self.close_packs_at_end(repository);
+    ) -> Result<Pruned, GitError> {
+        // Also after an error: the repository may have new packs.
         let _changed = self.0.generations.raise_at_end(repository);
-        self.with_lock_files(repository, lock, self.remove_unreachable(repository, now_secs, expiry_secs)).await
+        let pruned = self.replace_packs(repository, (now_secs, expiry_secs), packs, lock);
+        self.with_lock_files(repository, lock, pruned).await
     }
 
-    async fn remove_unreachable(
+    async fn replace_packs(
         &self,
         repository: u64,
-        now_secs: u64,
-        expiry_secs: u64,
-    ) -> Result<Option<u64>, GitError> {
+        (now_secs, expiry_secs): (u64, u64),
+        packs: &[String],
+        lock: &RepositoryLock,
+    ) -> Result<Pruned, GitError> {
+        self.remove_unfinished(repository, lock).await?;
         let objects = self.directory(repository).join("objects");
         let own = objects.clone();
-        let stamp = move || {
-            upkeep::remove_unfinished(&own)?;
-            stamp_objects(&own, SystemTime::UNIX_EPOCH + Duration::from_secs(now_secs))
-        };
+        let stamp = move || stamp_objects(&own, SystemTime::UNIX_EPOCH + Duration::from_secs(now_secs));
         tasks::blocking(stamp).await.map_err(GitError::io("setting the times of objects"))?;
         self.run(repository, ["pack-refs", "--all"], "").await?;
         // Before objects are removed: if the graph contained a removed commit, git would assume that the commit
         // exists.
-        let graph = ["commit-graph", "write", "--reachable", "--split=replace", "--no-progress"];
-        self.run(repository, graph, "").await?;
-        let repack = ["repack", "-d", "-l", "-q", "--cruft", "--write-midx", "--write-bitmap-index"];
-        let expiry = format!("--cruft-expiration=@{expiry_secs} +0000");
-        self.run(repository, repack.map(str::to_owned).into_iter().chain([expiry]), "").await?;
-        let oldest = tasks::blocking(move || oldest_unreachable(&objects.join("pack"))).await;
-        oldest.map_err(GitError::io("reading the times of unreachable objects"))
+        self.write_commit_graph(repository, "--split=replace").await?;
+        let reachable = match self.pack_reachable(repository, lock).await? {
+            Some(pack) => {
+                let name = pack.name();
+                pack.install(repository).await?;
+                Some(name)
+            }
+            None => None,
+        };
+        let cruft = self.write_cruft_pack(repository, reachable.as_deref(), packs, expiry_secs, lock).await?;
+        let times = cruft.as_ref().map(|name| objects.join("pack").join(format!("{name}.mtimes")));
+        let oldest = tasks::blocking(move || times.map(|file| oldest_unreachable(&file)).transpose()).await;
+        let oldest = oldest.map_err(GitError::io("reading the times of unreachable objects"))?.flatten();
+        Ok(Pruned { new: reachable.into_iter().chain(cruft).collect(), oldest })
     }
 }
 
@@ -97,16 +109,9 @@ fn stamp_objects(objects: &Path, now: SystemTime) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the smallest time in the cruft packs of a directory.
-fn oldest_unreachable(packs: &Path) -> io::Result<Option<u64>> {
-    let mut oldest = None;
-    for entry in upkeep::files(packs)? {
-        if entry.path().extension().is_some_and(|end| end == "mtimes") {
-            let times = times(&fs::read(entry.path())?);
-            oldest = oldest.into_iter().chain(times).min();
-        }
-    }
-    Ok(oldest)
+/// Returns the smallest time in a `.mtimes` file.
+fn oldest_unreachable(file: &Path) -> io::Result<Option<u64>> {
+    Ok(times(&fs::read(file)?).into_iter().min())
 }
 
 /// Returns the times in a `.mtimes` file. Format: gitformat-pack(5).

@@ -49,9 +49,9 @@ impl StaleLocks {
 impl Git {
     /// Removes stale lock files when this daemon locks a repository for the first time.
     ///
-    /// All git processes that take lock files run under the lock of the repository, and those of earlier daemons were
-    /// ended at the start. A file that is older than the start therefore belongs to no process. Files of a process that
-    /// an operator has started since are newer and stay.
+    /// All git processes that take lock files run under the lock of the repository or after this, and those of earlier
+    /// daemons were ended at the start. A file that is older than the start therefore belongs to no process. Files of a
+    /// process that an operator has started since are newer and stay.
     pub(super) async fn remove_stale_locks(&self, repository: u64, _lock: &RepositoryLock) {
         let StaleLocks { started: Some(started), searched } = &self.0.stale_locks else { return };
         if !searched.lock().unwrap_or_else(PoisonError::into_inner).insert(repository) {
@@ -86,6 +86,26 @@ impl Git {
         _lock: &RepositoryLock,
         work: impl Future<Output = Result<T, GitError>>,
     ) -> Result<T, GitError> {
+        self.with_locks_of(repository, |_| true, work).await
+    }
+
+    /// Like [`Git::with_lock_files`], without the lock of the repository, for processes that write only files that git
+    /// derives from objects. The caller ensures that no other process writes these.
+    pub(super) async fn with_derived_lock_files<T>(
+        &self,
+        repository: u64,
+        work: impl Future<Output = Result<T, GitError>>,
+    ) -> Result<T, GitError> {
+        self.with_locks_of(repository, |below| below.starts_with("objects"), work).await
+    }
+
+    /// Removes those of the new lock files whose paths in the repository are `of_work`.
+    async fn with_locks_of<T>(
+        &self,
+        repository: u64,
+        of_work: fn(&Path) -> bool,
+        work: impl Future<Output = Result<T, GitError>>,
+    ) -> Result<T, GitError> {
         let directory = self.directory(repository);
         let of_others = directory.clone();
         let before = tasks::blocking(move || existing(&of_others)).await;
@@ -100,7 +120,7 @@ impl Git {
         if !was_killed {
             return done;
         }
-        match tasks::blocking(move || remove_new(&directory, &before?)).await {
+        match tasks::blocking(move || remove_new(&directory, &before?, of_work)).await {
             Ok(removed) if removed.is_empty() => {}
             Ok(removed) => tracing::warn!(repository, files = ?removed, "removed lock files of a killed git process"),
             Err(error) => tracing::warn!(repository, %error, "lock files of a killed git process were not removed"),
@@ -132,9 +152,11 @@ fn remove_old_of_refs(directory: &Path, age_max: Duration) -> io::Result<Vec<Str
     remove_if(directory, |path| is_of_ref(path) && is_old(path).unwrap_or(false))
 }
 
-/// Removes the lock files of a repository that are not among `before`, and returns their names.
-fn remove_new(directory: &Path, before: &HashSet<PathBuf>) -> io::Result<Vec<String>> {
-    remove_if(directory, |path| !before.contains(path) && fs::symlink_metadata(path).is_ok())
+/// Removes the lock files of a repository that are not among `before` and whose paths in it are `of_work`. Returns
+/// their names.
+fn remove_new(directory: &Path, before: &HashSet<PathBuf>, of_work: fn(&Path) -> bool) -> io::Result<Vec<String>> {
+    let is_of_work = |path: &Path| path.strip_prefix(directory).is_ok_and(of_work);
+    remove_if(directory, |path| is_of_work(path) && !before.contains(path) && fs::symlink_metadata(path).is_ok())
 }
 
 fn remove_if(directory: &Path, is_stale: impl Fn(&Path) -> bool) -> io::Result<Vec<String>> {
@@ -233,7 +255,9 @@ mod tests {
         file("packed-refs.lock");
         file("refs/heads/a.lock");
         file("refs/heads/a");
-        let mut removed = remove_new(dir.path(), &before).expect("removed");
+        let of_objects = remove_new(dir.path(), &before, |below| below.starts_with("objects")).expect("removed");
+        assert_eq!(of_objects, Vec::<String>::new());
+        let mut removed = remove_new(dir.path(), &before, |_| true).expect("removed");
         removed.sort();
         assert_eq!(removed, ["packed-refs.lock", "refs/heads/a.lock"]);
         assert_eq!(existing(dir.path()).expect("readable"), before);

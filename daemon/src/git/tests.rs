@@ -28,6 +28,16 @@ pub(crate) async fn object(git: &Git, repository: u64, kind: &str, text: String)
     String::from_utf8_lossy(&id.stdout).trim().to_owned()
 }
 
+/// Prunes a repository and removes the packs that are replaced, and loose objects that are in packs.
+pub(crate) async fn prune(git: &Git, repository: u64, times: (u64, u64), lock: &RepositoryLock) {
+    let packs = upkeep::files(&git.directory(repository).join("objects/pack")).expect("a directory");
+    let names = packs.iter().filter_map(|entry| Some(entry.file_name().to_str()?.strip_suffix(".pack")?.to_owned()));
+    let names: Vec<String> = names.collect();
+    git.prune(repository, times, &names, lock).await.expect("pruned");
+    git.remove_packs(repository, names.into_iter().collect(), lock).await.expect("removed");
+    git.run(repository, ["prune-packed"], "").await.expect("removed");
+}
+
 /// Writes two commits without parents, and a tag object of the first one. Returns their ids.
 pub(crate) async fn commits_and_tag(git: &Git, repository: u64) -> ([String; 2], String) {
     let tree = object(git, repository, "tree", String::new()).await;

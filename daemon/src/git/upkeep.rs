@@ -1,5 +1,5 @@
-//! Repacks repositories so that reading stays fast: loose objects and small packs become few packs, loose refs
-//! become one file, and a bitmap index lists the objects that each commit reaches. Nothing is pruned here.
+//! Says when a repository is worth tidying, so that reading stays fast: small packs become few packs, files of refs
+//! become one file, and a bitmap index lists the objects that each commit reaches.
 //!
 //! Each push and each change adds a pack, so the small packs are combined often. A new bitmap is written only when much
 //! of the repository is not in one.
@@ -10,12 +10,10 @@ use std::{
     time::SystemTime,
 };
 
-use super::{Git, GitError, RepositoryLock, incoming};
+use super::{Git, GitError, RepositoryLock, incoming, multi_pack_index};
 use crate::tasks;
 
-/// Git spreads loose objects over 256 directories by id. This many in one directory mean about 2,000 in total.
-const LOOSE_IN_SAMPLE_MAX: usize = 8;
-/// Maximum number of packs without a repack, because a fetch opens every pack. Each push adds a pack.
+/// Maximum number of packs without tidying, because a fetch opens every pack. Each push adds a pack.
 const PACKS_MAX: usize = 20;
 /// Maximum number of files of refs that are left out of `packed-refs`. A list of refs opens each of them.
 const REF_FILES_MAX: usize = 1_000;
@@ -27,72 +25,62 @@ const UNMAPPED_MAX_BYTES: u64 = 128 << 10;
 const UNMAPPED_MAX_SHARE: u64 = 4;
 /// Most files whose sizes are read while a client waits; takes a few milliseconds.
 const FEW_FILES: usize = 8_192;
-/// The multi-pack index. Git writes it with every bitmap, and also when it cannot create a bitmap. Its time
-/// therefore shows the last attempt, so that a repack that cannot create one is not repeated after every push.
-const MULTI_PACK_INDEX: &str = "multi-pack-index";
 
 /// What tidying does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Level {
-    /// Small packs and loose objects become few packs. The bitmap of the large packs stays.
+pub enum TidyLevel {
+    /// Small packs become few packs. The bitmap of the large packs stays.
     Packs,
     /// In addition, a new bitmap, commit graph and `packed-refs`. Costs as much as reading all objects.
     Everything,
 }
 
 impl Git {
-    /// Returns whether it is worthwhile to repack a repository.
-    pub async fn is_untidy(&self, repository: u64) -> Result<bool, GitError> {
-        Ok(self.untidiness(repository).await?.is_some())
+    /// Returns what has to be done to tidy a repository; `None`: nothing.
+    pub async fn untidiness(&self, repository: u64) -> Result<Option<TidyLevel>, GitError> {
+        let packs = self.directory(repository).join("objects").join("pack");
+        let check = move || Ok(Packs::read(&packs)?.untidiness());
+        tasks::blocking(check).await.map_err(GitError::io("checking the packs of a repository"))
     }
 
-    /// Repacks a repository as far as that is worthwhile.
-    pub async fn tidy(&self, repository: u64, lock: &RepositoryLock) -> Result<(), GitError> {
-        match self.untidiness(repository).await? {
-            Some(level) => self.repack(repository, level, lock).await,
-            None => Ok(()),
+    /// Removes files of processes that were killed while they wrote packs.
+    pub async fn remove_unfinished(&self, repository: u64, _lock: &RepositoryLock) -> Result<(), GitError> {
+        let (objects, start) = (self.directory(repository).join("objects"), self.0.start.clone());
+        let remove = move || {
+            remove_unfinished(&objects)?;
+            incoming::remove_copies(&objects.join("pack"), &start)
+        };
+        tasks::blocking(remove).await.map_err(GitError::io("removing unfinished packs"))
+    }
+
+    /// Packs the refs of a repository, if `anyway` or if it has many files of refs.
+    pub async fn pack_refs(&self, repository: u64, anyway: bool, lock: &RepositoryLock) -> Result<(), GitError> {
+        let refs = self.directory(repository).join("refs");
+        let count = move || {
+            let mut left = REF_FILES_MAX;
+            Ok(size(&refs, &mut left)?.is_none())
+        };
+        if !anyway && !tasks::blocking(count).await.map_err(GitError::io("counting files of refs"))? {
+            return Ok(());
         }
+        let pack = async { self.run(repository, ["pack-refs", "--all"], "").await.map(drop) };
+        self.with_lock_files(repository, lock, pack).await
     }
 
-    /// Packs the loose objects of a repository, which earlier releases wrote, with its small packs.
+    /// Packs the loose objects of a repository, which earlier releases wrote, with its small packs. Called only while
+    /// the repository has no manifest: git replaces packs.
     pub async fn pack_loose_objects(&self, repository: u64, lock: &RepositoryLock) -> Result<(), GitError> {
-        self.repack(repository, Level::Packs, lock).await
-    }
-
-    async fn repack(&self, repository: u64, level: Level, lock: &RepositoryLock) -> Result<(), GitError> {
         // Also after an error: packs may have been replaced.
         let _closed = self.close_packs_at_end(repository);
         let _changed = self.0.generations.raise_at_end(repository);
-        self.with_lock_files(repository, lock, self.run_repack(repository, level)).await
-    }
-
-    async fn run_repack(&self, repository: u64, level: Level) -> Result<(), GitError> {
-        let (directory, start) = (self.directory(repository), self.0.start.clone());
-        let prepare = move || -> io::Result<bool> {
-            let objects = directory.join("objects");
-            remove_unfinished(&objects)?;
-            incoming::remove_copies(&objects.join("pack"), &start)?;
-            let mut left = REF_FILES_MAX;
-            Ok(size(&directory.join("refs"), &mut left)?.is_none())
+        let repack = async {
+            self.remove_unfinished(repository, lock).await?;
+            self.run(repository, ["repack", "-d", "-l", "-q", "--geometric=2"], "").await.map(drop)
         };
-        let many_refs = tasks::blocking(prepare).await.map_err(GitError::io("removing unfinished packs"))?;
-        // With --geometric only small packs are rewritten, so pushes rarely wait long for the lock. Packs that are
-        // installed meanwhile are not among those that git removes: it removes only the ones that it has combined.
-        let repack = ["repack", "-d", "-l", "-q", "--geometric=2"];
-        let with_bitmap = ["--write-midx", "--write-bitmap-index"];
-        let maps = with_bitmap.iter().filter(|_| level == Level::Everything);
-        self.call(repository, repack).args(maps.copied()).run().await?;
-        if level == Level::Everything || many_refs {
-            self.run(repository, ["pack-refs", "--all"], "").await?;
-        }
-        if level == Level::Packs {
-            return Ok(());
-        }
-        self.run(repository, ["commit-graph", "write", "--reachable", "--split", "--no-progress"], "").await?;
-        Ok(())
+        self.with_lock_files(repository, lock, repack).await
     }
 
-    /// Returns the total size of the files below a repository's `objects` directory, bytes.
+    /// Returns the total size of the files below a repository's `objects` directory, bytes, without hidden packs.
     pub async fn size_bytes(&self, repository: u64) -> Result<u64, GitError> {
         Ok(self.measure(repository, usize::MAX).await?.unwrap_or(0))
     }
@@ -110,17 +98,6 @@ impl Git {
             size(&objects, &mut left)
         });
         measured.await.map_err(GitError::io("measuring a repository"))
-    }
-
-    /// Returns what has to be done; `None`: nothing.
-    async fn untidiness(&self, repository: u64) -> Result<Option<Level>, GitError> {
-        let objects = self.directory(repository).join("objects");
-        let check = move || -> io::Result<_> {
-            let level = Packs::read(&objects.join("pack"))?.untidiness();
-            let has_loose = || Ok::<_, io::Error>(files(&objects.join("17"))?.len() > LOOSE_IN_SAMPLE_MAX);
-            Ok(if level.is_none() && has_loose()? { Some(Level::Packs) } else { level })
-        };
-        tasks::blocking(check).await.map_err(GitError::io("checking the packs of a repository"))
     }
 }
 
@@ -142,7 +119,7 @@ impl Packs {
             let (path, Ok(metadata)) = (entry.path(), entry.metadata()) else { continue };
             if path.extension().is_some_and(|extension| extension == "idx") {
                 indexes.push((metadata.modified()?, metadata.len()));
-            } else if entry.file_name() == MULTI_PACK_INDEX {
+            } else if entry.file_name() == multi_pack_index::FILE {
                 mapped = metadata.modified()?;
             }
         }
@@ -150,11 +127,11 @@ impl Packs {
         Ok(Self { count: indexes.len(), bytes: sum(SystemTime::UNIX_EPOCH), unmapped: sum(mapped) })
     }
 
-    fn untidiness(&self) -> Option<Level> {
+    fn untidiness(&self) -> Option<TidyLevel> {
         if self.unmapped > UNMAPPED_MAX_BYTES && self.unmapped > self.bytes / UNMAPPED_MAX_SHARE {
-            return Some(Level::Everything);
+            return Some(TidyLevel::Everything);
         }
-        (self.count > PACKS_MAX).then_some(Level::Packs)
+        (self.count > PACKS_MAX).then_some(TidyLevel::Packs)
     }
 }
 
@@ -191,8 +168,8 @@ pub(super) fn files(directory: &Path) -> io::Result<Vec<fs::DirEntry>> {
     }
 }
 
-/// Returns the size of the files below a directory, or `None` if there are more than `left`. Files may be
-/// removed meanwhile.
+/// Returns the size of the files below a directory, or `None` if there are more than `left`. A pack without an index,
+/// which was dropped, does not count. Files may be removed meanwhile.
 fn size(directory: &Path, left: &mut usize) -> io::Result<Option<u64>> {
     let mut bytes = 0;
     for entry in fs::read_dir(directory)?.flatten() {
@@ -207,6 +184,10 @@ fn size(directory: &Path, left: &mut usize) -> io::Result<Option<u64>> {
         }
         let Some(fewer) = left.checked_sub(1) else { return Ok(None) };
         *left = fewer;
+        let path = entry.path();
+        if path.extension().is_some_and(|end| end == "pack") && !path.with_extension("idx").exists() {
+            continue;
+        }
         bytes += metadata.len();
     }
     Ok(Some(bytes))
@@ -221,11 +202,11 @@ mod tests {
         let (few, many) = (UNMAPPED_MAX_BYTES, 100 * UNMAPPED_MAX_BYTES);
         for (count, bytes, unmapped, level) in [
             (PACKS_MAX, many, 0, None),
-            (PACKS_MAX + 1, many, 0, Some(Level::Packs)),
-            (PACKS_MAX + 1, few, few, Some(Level::Packs)),
+            (PACKS_MAX + 1, many, 0, Some(TidyLevel::Packs)),
+            (PACKS_MAX + 1, few, few, Some(TidyLevel::Packs)),
             (1, many, many / UNMAPPED_MAX_SHARE, None),
-            (1, many, many / 2, Some(Level::Everything)),
-            (PACKS_MAX + 1, many, many, Some(Level::Everything)),
+            (1, many, many / 2, Some(TidyLevel::Everything)),
+            (PACKS_MAX + 1, many, many, Some(TidyLevel::Everything)),
         ] {
             assert_eq!(Packs { count, bytes, unmapped }.untidiness(), level, "{count} {bytes} {unmapped}");
         }

@@ -265,6 +265,7 @@ async fn run(context: Context, running: RunningBackup, request: BackupRequest) -
     // Removals that waited for the backup.
     context.sweep.now();
     context.pruning.now();
+    context.tidying.removals.now();
     is_complete
 }
 

@@ -26,6 +26,7 @@ use super::{
     releases::downloads::DownloadCounts,
     sign_in::SignIn,
     storage_use::StorageUse,
+    tidying::Tidying,
     work::WorkShares,
 };
 use crate::{
@@ -99,6 +100,8 @@ pub struct ContextFields {
     pub backups: BackupState,
     /// Wakes the task that prunes repositories.
     pub pruning: Wake,
+    /// Which repositories are being tidied.
+    pub tidying: Tidying,
     /// The search for LFS objects that no file names.
     pub lfs_collection: LfsCollection,
     /// How much storage each owner uses, as added up last.

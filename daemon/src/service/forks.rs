@@ -22,6 +22,7 @@ use super::{
         create::{self, NewRepository},
         prune, rules,
     },
+    tidying,
 };
 use crate::{
     git::{
@@ -135,6 +136,7 @@ async fn copy_files(context: &Context, source: &Repository, new: &mut NewReposit
     let lock = context.git.lock(source.id).await;
     require_adopted(context, source.id, &lock).await?;
     packs::try_adopt(context, source.id, &lock).await;
+    tidying::complete(context, source.id, &lock).await?;
     context.copies.current_locked(source.id, &lock).await?;
     let read = context.store.read().await?;
     let version = refs::version(&read, source.id).await?.ok_or(Error::NotFound { what: "the repository" })?;

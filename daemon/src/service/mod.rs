@@ -56,6 +56,7 @@ pub mod storage_use;
 pub mod tasks;
 pub mod teams;
 pub mod templates;
+pub mod tidying;
 pub mod tokens;
 pub mod transfers;
 pub mod upstream;

@@ -5,12 +5,12 @@
 //! transaction the daemon was killed: git may have found objects in it since, and later packs build on them. So a
 //! manifest always has the objects that its packs name, and a pack without a row is never removed.
 //!
-//! While git replaces packs, the files decide (`rewrite`). If the daemon is killed meanwhile, the manifest is written
-//! again at the next use, as for a repository of an earlier release (`adopt`).
+//! A pack that tidying or pruning has dropped (`tidying`) is left out until its files are removed. In a repository of
+//! an earlier release, the files decide until its manifest is written (`adopt`).
 //!
 //! Acknowledged data that this could lose: the name of a pack whose files were lost would go with it, so that nobody
-//! notices the loss. So git replaces no packs while a pack of the manifest is missing, unless the repository still has
-//! every object that its refs reach: an operator has then replaced packs with git.
+//! notices the loss. So a manifest is written again only if the repository still has every object that its refs reach:
+//! an operator has then replaced packs with git.
 
 use std::{collections::BTreeSet, error::Error as StdError};
 
@@ -20,7 +20,7 @@ use super::{Context, Error};
 use crate::{
     git::{PackChanges, PackFacts, RepositoryLock},
     store::{
-        Tx,
+        Tx, dropped_packs,
         packs::{self, Packs},
         refs,
     },
@@ -59,8 +59,8 @@ pub(super) async fn of_new(context: &Context, repository: u64, sha256: bool) -> 
     complete(context, repository, sha256).await.map(Some)
 }
 
-/// Writes the manifest of a repository that has none: an earlier release wrote it, or the daemon was killed while git
-/// replaced packs. Loose objects, which earlier releases wrote, are packed first. Can be repeated at any time.
+/// Writes the manifest of a repository that has none: an earlier release wrote it, or was killed while git replaced
+/// packs. Loose objects, which earlier releases wrote, are packed first. Can be repeated at any time.
 ///
 /// Does nothing while the files of refs decide, or while a backup keeps loose objects from being removed.
 pub(super) async fn adopt(context: &Context, repository: u64, lock: &RepositoryLock) -> Result<(), Error> {
@@ -85,35 +85,35 @@ pub(super) async fn try_adopt(context: &Context, repository: u64, lock: &Reposit
     }
 }
 
-/// Runs `work`, in which git replaces packs of a repository, and writes its manifest again afterwards. Returns `None`
-/// without running it while a backup holds removals.
-///
-/// After an error of `work`, the files decide until the next use of the repository, because git may still be ending.
-pub(super) async fn rewrite<T>(
-    context: &Context,
-    repository: u64,
-    _lock: &RepositoryLock,
-    work: impl Future<Output = Result<T, Error>>,
-) -> Result<Option<T>, Error> {
-    if context.git.removals().is_held() {
-        return Ok(None);
-    }
+/// Adds the packs in the directory of a repository that have no row to its manifest, if it has one. Fails if a pack of
+/// the manifest is missing, unless the repository has every object that its refs reach: then another program has
+/// replaced packs, and the manifest becomes what is in the directory.
+pub(super) async fn add_unnamed(context: &Context, repository: u64, lock: &RepositoryLock) -> Result<(), Error> {
     let read = context.store.read().await?;
-    let version = refs::version(&read, repository).await?.ok_or(Error::NotFound { what: "the repository" })?;
-    let known = if version.has_manifest { packs::all(&read, repository).await? } else { Packs::new() };
+    let version = refs::version(&read, repository).await?.filter(|version| version.has_manifest);
+    let Some(version) = version else { return Ok(()) };
+    let known = packs::all(&read, repository).await?.into_keys().collect();
     drop(read);
-    let found = changes(context, repository, version.sha256, known.into_keys().collect()).await?;
-    if let Some(name) = found.missing.first() {
+    let missing = changes(context, repository, version.sha256, known).await?.missing;
+    if let Some(name) = missing.first() {
         if !is_whole(context, repository).await? {
             return Err(Error::Conflict { reason: format!("the pack {name} is missing; run farrierd check-data") });
         }
-        tracing::warn!(repository, missing = found.missing.len(), "packs were replaced by another program");
+        tracing::warn!(repository, missing = missing.len(), "packs were replaced by another program");
+        return write(context, repository, version.sha256).await;
     }
-    context.store.write(async |tx: Tx| Ok::<_, Error>(packs::suspend(&tx, repository).await?)).await?;
-    // After the transaction: a backup whose snapshot has the manifest holds removals before the snapshot.
-    let done = if context.git.removals().is_held() { None } else { Some(work.await?) };
-    write(context, repository, version.sha256).await?;
-    Ok(done)
+    let added = &unnamed(context, repository, lock).await?;
+    if added.is_empty() {
+        return Ok(());
+    }
+    let add = async |tx: Tx| {
+        // Read again: the repository may have been deleted.
+        if refs::version(&tx, repository).await?.is_some_and(|version| version.has_manifest) {
+            packs::add(&tx, repository, added);
+        }
+        Ok::<_, Error>(())
+    };
+    context.store.write(add).await
 }
 
 /// Returns whether a repository has every object that its refs reach.
@@ -137,13 +137,16 @@ async fn complete(context: &Context, repository: u64, sha256: bool) -> Result<Pa
     }
 }
 
+/// Compares the directory of a repository with the packs `known`. Packs that were dropped are left out.
 async fn changes(
     context: &Context,
     repository: u64,
     sha256: bool,
     known: BTreeSet<String>,
 ) -> Result<PackChanges, Error> {
-    context.git.pack_changes(repository, sha256, known).await.map_err(Error::git(DOING))
+    let dropped = dropped_packs::all(&context.store.read().await?, repository).await?;
+    let dropped = dropped.into_keys().filter(|name| !known.contains(name)).collect();
+    context.git.pack_changes(repository, sha256, (known, dropped)).await.map_err(Error::git(DOING))
 }
 
 /// Returns the rows for the packs that a manifest does not have.

@@ -6,7 +6,7 @@ use std::error::Error as _;
 
 use farrier_proto::store::Repository;
 
-use super::{Context, Error, packs, ref_moves::OF_DEFAULT};
+use super::{Context, Error, ref_moves::OF_DEFAULT, tidying};
 use crate::{
     git::{
         commands::Commands,
@@ -40,14 +40,14 @@ pub fn refusals(repository: &Repository, commands: &Commands) -> Vec<RefRefusal>
 }
 
 /// Tidies the repository after a push, if necessary, and measures it. While a backup runs, the packs stay as they are;
-/// the next push repacks them.
+/// the next push tidies it.
 pub async fn tidy(context: &Context, repository: u64) {
     if let Err(error) = context.copies.current(repository).await {
         let error = &error as &dyn std::error::Error;
         tracing::warn!(repository, error, "a repository was not tidied: its files of refs are behind the rows");
         return;
     }
-    match repack(context, repository).await {
+    match tidying::tidy(context, repository).await {
         Ok(false) => return,
         Ok(true) => {}
         Err(error) => {
@@ -69,18 +69,4 @@ pub async fn tidy(context: &Context, repository: u64) {
             "recording the size of a repository failed"
         );
     }
-}
-
-/// Repacks a repository if that is worthwhile. Returns whether it was repacked.
-async fn repack(context: &Context, repository: u64) -> Result<bool, Error> {
-    let failed = || Error::git("repacking a repository");
-    if !context.git.is_untidy(repository).await.map_err(failed())? {
-        return Ok(false);
-    }
-    let lock = context.git.lock(repository).await;
-    if !context.git.is_untidy(repository).await.map_err(failed())? {
-        return Ok(false); // another task repacked it meanwhile
-    }
-    let work = Box::pin(async { context.git.tidy(repository, &lock).await.map_err(failed()) });
-    Ok(packs::rewrite(context, repository, &lock, work).await?.is_some())
 }

@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use farrier_proto::store::{ChangeRecord, PushMark, RefStep, Reference, RepositoryVersion, StoredRef};
 
 use super::{
-    Read, StoreError, Tx,
+    Read, StoreError, Tx, dropped_packs,
     engine::{EngineError, Key, Range, Scan},
-    keys,
+    keys, value,
 };
 
 pub use self::convert::{convert, is_converted};
@@ -175,12 +175,22 @@ pub async fn advance(
     Ok(version)
 }
 
-/// Raises the prune epoch: called before objects may be removed, and again afterwards. A push that looked up its
-/// objects before looks them up again.
-pub async fn raise_prune_epoch(tx: &Tx, repository: u64) -> Result<(), StoreError> {
+/// Records that objects leave a repository: packs with them are dropped, and git may still find them until
+/// [`end_hiding`]. Raises the prune epoch.
+pub async fn begin_hiding(tx: &Tx, repository: u64) -> Result<(), StoreError> {
+    set_hiding(tx, repository, true).await
+}
+
+/// Records that git finds no dropped object any more. Raises the prune epoch, so that a push that looked up its objects
+/// before looks them up again.
+pub async fn end_hiding(tx: &Tx, repository: u64) -> Result<(), StoreError> {
+    set_hiding(tx, repository, false).await
+}
+
+async fn set_hiding(tx: &Tx, repository: u64, hiding: bool) -> Result<(), StoreError> {
     if let Some(before) = version(tx, repository).await? {
         let prune_epoch = before.prune_epoch + 1;
-        tx.put(keys::repository_version(repository), &RepositoryVersion { prune_epoch, ..before });
+        tx.put(keys::repository_version(repository), &RepositoryVersion { prune_epoch, hiding, ..before });
     }
     Ok(())
 }
@@ -191,7 +201,10 @@ pub async fn raise_prune_epoch(tx: &Tx, repository: u64) -> Result<(), StoreErro
 pub async fn forget_some(tx: &Tx, repository: u64, limit: usize) -> Result<bool, StoreError> {
     let pairs = tx.scan_bytes(&Scan::of(Range::prefix(keys::repository_refs(repository)), limit)).await?;
     let is_last = pairs.len() < limit;
-    for (key, _) in pairs {
+    for (key, bytes) in pairs {
+        if let Some(name) = keys::dropped_pack_name(&key) {
+            dropped_packs::delete(tx, repository, name, &value::decode(&key, &bytes)?);
+        }
         tx.delete(key);
     }
     Ok(is_last)

@@ -60,7 +60,15 @@ const RESTRICTED: [Restricted; 13] = [
         reason: "only new repositories get their first rows of refs this way",
     },
     Restricted {
-        texts: &["packs::add(", "packs::replace(", "packs::suspend(", "pack_rows::replace("],
+        texts: &[
+            "dropped_packs::drop_all(",
+            "dropped_packs::take_back(",
+            "packs::add(",
+            "packs::replace(",
+            "packs::suspend(",
+            "pack_rows::add(",
+            "pack_rows::replace(",
+        ],
         allowed: &[
             "check/decide/tips.rs",
             "check/repositories/packs.rs",
@@ -69,18 +77,20 @@ const RESTRICTED: [Restricted; 13] = [
             "service/packs.rs",
             "service/ref_moves/commit.rs",
             "service/repositories/create.rs",
+            "service/tidying.rs",
+            "store/dropped_packs.rs",
         ],
-        reason: "only these change manifests: changes of refs, new repositories, and service/packs",
+        reason: "only these change manifests: changes of refs, new repositories, service/packs and service/tidying",
     },
     Restricted {
         texts: &["\"repack\"", "\"prune-packed\"", "\"gc\""],
-        allowed: &["git/prune.rs", "git/upkeep.rs"],
-        reason: "git replaces packs only within service/packs::rewrite and adopt",
+        allowed: &["git/upkeep.rs"],
+        reason: "git replaces packs only in service/packs::adopt",
     },
     Restricted {
-        texts: &[".git.tidy(", ".git.prune(", ".pack_loose_objects("],
-        allowed: &["service/packs.rs", "service/pushes.rs", "service/repositories/prune.rs"],
-        reason: "git replaces packs only within service/packs::rewrite and adopt",
+        texts: &[".git.prune(", ".pack_loose_objects(", ".hide_packs", ".remove_packs("],
+        allowed: &["service/packs.rs", "service/repositories/prune.rs", "service/tidying.rs"],
+        reason: "packs are replaced only by service/tidying, pruning and service/packs::adopt",
     },
     Restricted {
         texts: &["\"mktag\"", "\"unpack-objects\"", "\"hash-object\""],

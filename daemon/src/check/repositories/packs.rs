@@ -8,7 +8,7 @@ use super::{Check, CheckError, Class};
 use crate::{
     service::packs::{facts, rows},
     store::{
-        Tx,
+        Tx, dropped_packs,
         packs::{self, Packs},
         refs,
     },
@@ -16,16 +16,18 @@ use crate::{
 
 /// Checks the packs of a repository that has a directory. A repository without a manifest has nothing to compare with:
 /// the daemon writes its manifest when it runs. Packs without a row are no finding: a change that was refused or
-/// interrupted leaves them, and the next change adds them to the manifest.
+/// interrupted leaves them, and the next change adds them to the manifest. Packs that were dropped are none either: the
+/// daemon removes their files when it runs.
 pub(super) async fn check(check: &mut Check, row: &Repository, subject: &str) -> Result<(), CheckError> {
-    check_pairs(check, row, subject).await;
     let read = check.store.read().await?;
+    let dropped: BTreeSet<String> = dropped_packs::all(&read, row.id).await?.into_keys().collect();
+    check_pairs(check, row, subject, &dropped).await;
     let version = refs::version(&read, row.id).await?;
     let Some(version) = version.filter(|version| version.has_manifest) else { return Ok(()) };
     let known = packs::all(&read, row.id).await?;
     drop(read);
     let names: BTreeSet<String> = known.keys().cloned().collect();
-    let mut changes = match check.git.pack_changes(row.id, version.sha256, names).await {
+    let mut changes = match check.git.pack_changes(row.id, version.sha256, (names, dropped)).await {
         Ok(changes) => changes,
         Err(error) => {
             check.add_finding(Class::Damage, subject, format!("its packs cannot be listed: {error}"));
@@ -78,9 +80,10 @@ async fn check_lost(
 }
 
 /// Checks that every pack has its index. One of the files is missing if the daemon was killed while it moved a pack of
-/// a push that it had not acknowledged. A file that was lost later has the same effect.
-async fn check_pairs(check: &mut Check, row: &Repository, subject: &str) {
-    match check.git.incomplete_packs(row.id).await {
+/// a push that it had not acknowledged. A file that was lost later has the same effect. Packs that were dropped lose
+/// their index first.
+async fn check_pairs(check: &mut Check, row: &Repository, subject: &str, dropped: &BTreeSet<String>) {
+    match check.git.incomplete_packs(row.id, dropped.clone()).await {
         Ok(0) => {}
         Ok(packs) => {
             let message = format!(

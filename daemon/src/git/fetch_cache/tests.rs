@@ -339,7 +339,7 @@ async fn an_answer_is_kept_only_if_the_repository_did_not_change_and_each_change
     assert_ne!(locked.refs, before.refs);
     assert_eq!((locked.tags, locked.objects), (before.tags, before.objects));
     // Without a commit git cannot write a graph; the objects may have changed nevertheless.
-    let _ = git.prune(7, 1_000_000_000, 0, &lock).await;
+    let _ = git.prune(7, (1_000_000_000, 0), &[], &lock).await;
     let pruned = state().await;
     let scopes = [StateScope::Objects, StateScope::Tags, StateScope::Refs];
     assert!(scopes.iter().all(|scope| pruned.of(*scope) != locked.of(*scope)), "before the lock is released");

@@ -1,12 +1,17 @@
-use std::{collections::BTreeMap, sync::Arc, time::Instant};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Instant,
+};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::*;
 use crate::git::{
     TipKind,
+    geometry::{Divided, divide},
     objects::{ObjectId, ObjectLimits},
-    tests::{git, object},
+    tests::{git, object, prune},
 };
 
 /// The repository in which the objects are made.
@@ -223,7 +228,7 @@ async fn an_installation_that_was_killed_prevents_neither_a_later_one_nor_prunin
         [Some(TipKind::Commit)]
     );
     let lock = git.lock(TARGET).await;
-    git.prune(TARGET, 1_000_000_000, 1, &lock).await.expect("pruned");
+    prune(&git, TARGET, (1_000_000_000, 1), &lock).await;
     git.run(TARGET, ["cat-file", "-e", &made.child], "").await.expect("it is kept until it has expired");
 }
 
@@ -337,7 +342,7 @@ async fn many_packs_become_few_while_an_earlier_fetch_goes_on() {
     for id in late {
         store(&git, id).await;
         tidied += usize::from(tidy(&git).await);
-        let count = names(&packs(&git, TARGET)).iter().filter(|name| name.ends_with(".pack")).count();
+        let count = names(&packs(&git, TARGET)).iter().filter(|name| name.ends_with(".idx")).count();
         assert!(count <= 20, "{count} packs");
     }
     assert!((5..100).contains(&tidied), "tidied {tidied} times");
@@ -362,10 +367,17 @@ async fn store(git: &Git, id: &str) {
     }
 }
 
-/// Repacks the target if that is worthwhile. Returns whether it was.
+/// Combines packs of the target if that is worthwhile. Returns whether it was.
 async fn tidy(git: &Git) -> bool {
+    if git.untidiness(TARGET).await.expect("listed").is_none() {
+        return false;
+    }
+    let found = git.pack_changes(TARGET, false, (BTreeSet::new(), BTreeSet::new())).await.expect("listed").added;
+    let Divided { combined, others } = divide(found.into_iter().map(|(name, facts)| (name, facts.objects)).collect());
+    if let Some(pack) = git.combine_packs(TARGET, &combined, &others).await.expect("combined") {
+        pack.install(TARGET).await.expect("installed");
+    }
     let lock = git.lock(TARGET).await;
-    let is_untidy = git.is_untidy(TARGET).await.expect("listed");
-    git.tidy(TARGET, &lock).await.expect("tidied");
-    is_untidy
+    git.hide_packs(TARGET, combined.into_iter().collect(), &lock).await.expect("hidden");
+    true
 }

@@ -70,7 +70,7 @@ pub(super) async fn admit(
         }
     }
     // Deletes need no objects.
-    if version.prune_epoch != moves.epoch && updates.iter().any(|update| !update.deletes()) {
+    if (version.prune_epoch != moves.epoch || version.hiding) && updates.iter().any(|update| !update.deletes()) {
         return Err(Stop::Failed(MoveError::Pruned));
     }
     Ok((row, version))

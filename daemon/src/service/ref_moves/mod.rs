@@ -43,6 +43,7 @@ use super::{
     bundles, packs,
     pushes::forced,
     ref_rules::{Checked, RefChanger},
+    tidying,
 };
 use crate::{
     git::{RepositoryLock, commands::Update},
@@ -172,8 +173,8 @@ pub async fn move_refs(
     Ok(run.outcomes.into_iter().flatten().collect())
 }
 
-/// Returns the version of a repository. Adopts the repository first if an earlier release wrote it, and writes its
-/// manifest if it has none.
+/// Returns the version of a repository. Adopts the repository first if an earlier release wrote it, writes its manifest
+/// if it has none, and completes a pruning that was interrupted.
 pub async fn version_locked(
     context: &Context,
     repository: u64,
@@ -187,17 +188,22 @@ pub async fn version_locked(
     if version.as_ref().is_some_and(|version| !version.has_manifest) {
         packs::try_adopt(context, repository, lock).await;
     }
+    if version.as_ref().is_some_and(|version| version.hiding) {
+        tidying::complete(context, repository, lock).await?;
+        version = stored_version(context, repository).await?;
+    }
     version.ok_or(MoveError::Gone)
 }
 
 /// Like [`version_locked`], for a caller without the lock. `None`: the repository was deleted, or has no refs yet.
 pub async fn adopted_version(context: &Context, repository: u64) -> Result<Option<RepositoryVersion>, Error> {
     let version = stored_version(context, repository).await?;
-    if version.as_ref().is_none_or(|version| !version.from_disk) {
+    if version.as_ref().is_none_or(|version| !version.from_disk && !version.hiding) {
         return Ok(version);
     }
     let lock = context.git.lock(repository).await;
     require_adopted(context, repository, &lock).await?;
+    tidying::complete(context, repository, &lock).await?;
     stored_version(context, repository).await
 }
 

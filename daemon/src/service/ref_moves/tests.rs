@@ -227,7 +227,7 @@ async fn a_repository_that_was_deleted_archived_or_made_a_mirror_meanwhile_is_no
 #[tokio::test]
 async fn new_tips_are_looked_up_again_after_objects_were_removed() {
     let (store, _) = store(&row(), &["x"]).await;
-    let raise = store.write(async |tx: Tx| refs::raise_prune_epoch(&tx, ID).await);
+    let raise = store.write(async |tx: Tx| refs::end_hiding(&tx, ID).await);
     raise.await.expect("written");
     let create = Call::of(&[("new", "", "b")]);
     assert!(matches!(create.stopped(&store).await, MoveError::Pruned));

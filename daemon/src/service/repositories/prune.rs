@@ -9,19 +9,23 @@
 //! found unreachable at least `git.prune_after_days` ago. Deleted repositories are skipped, because they can be
 //! restored. Git reads the files of refs to find what is reachable, so all of them are compared with the rows first
 //! ([`ref_moves::require_files`]), even if `farrier-copy` has the current version. A push that found objects before
-//! they were removed looks them up again: `prune_epoch` is raised in the store before git runs and when git has ended,
-//! also after an error and when the daemon stops. So each push that looked up objects before the end finds another
-//! epoch. Nothing is removed while a pack of the manifest is missing (`packs::rewrite`).
+//! they were removed looks them up again: the transaction that drops the old packs raises `prune_epoch` and forbids
+//! moves of refs; when git finds these packs no more, another one raises it again and permits them. Killed in between,
+//! the next use of the repository does that (`tidying::complete`). Nothing is removed while a pack of the manifest is
+//! missing (`tidying::basis`).
 
-use std::{error::Error as StdError, time::Duration};
+use std::error::Error as StdError;
 
 use farrier_proto::store::Repository;
 
 use crate::{
     clock::Millis,
     git::RepositoryLock,
-    service::{Context, Error, migrations, packs, ref_moves},
-    store::{Tx, refs, repositories},
+    service::{
+        Context, Error, migrations, ref_moves,
+        tidying::{self, Objects},
+    },
+    store::{Tx, repositories},
 };
 
 const DAY_MS: Millis = 86_400_000;
@@ -29,8 +33,6 @@ const DAY_MS: Millis = 86_400_000;
 const BATCH: usize = 256;
 /// The time of the next run if no object can be unreachable before the next push.
 const NEVER: Millis = Millis::MAX;
-/// Pause before the epoch is raised again after a failure of the store.
-const RAISE_PAUSE: Duration = Duration::from_secs(1);
 
 /// Returns the time of the next run after a push. `loses_objects`: the push deleted a branch or a tag, or moved
 /// a tag.
@@ -83,6 +85,7 @@ pub async fn prune_due(context: &Context) -> Result<Option<Millis>, Error> {
 /// Prunes one repository and records the time of its next run. If git fails, the failure is logged and the next
 /// run is a day later.
 async fn prune(context: &Context, id: u64) -> Result<(), Error> {
+    let _tidying = context.tidying.lock(id).await;
     let lock = context.git.lock(id).await;
     // Read under the lock: a backup that lists the files later waits for the lock first. The end of the backup wakes
     // the task.
@@ -144,44 +147,36 @@ async fn run_git(
     let times = (secs(now), secs(now.saturating_sub(keep_ms)));
     let task_context = context.clone();
     // The caller is dropped when the daemon stops, and pushes may still end then.
-    context.tasks.carry(async move { remove_objects(&task_context, id, times, &lock).await }).await
+    context.tasks.carry(async move { remove_objects(&task_context, id, times, lock).await }).await
 }
 
-/// Lets git remove objects, and raises the prune epoch before and afterwards. Ends git when the daemon stops.
+/// Replaces the packs by new ones, which lack objects that have expired. Ends git when the daemon stops.
 async fn remove_objects(
     context: &Context,
     id: u64,
-    (now_secs, expiry_secs): (u64, u64),
-    lock: &RepositoryLock,
+    times: (u64, u64),
+    lock: RepositoryLock,
 ) -> Result<Option<u64>, Error> {
-    // Before the first object can disappear, and durable: after an error nothing is removed.
-    raise_epoch(context, id).await?;
-    let stop = context.tasks.stop();
-    let run = Box::pin(async {
-        tokio::select! {
-            () = stop.cancelled() => Err(Error::Busy),
-            pruned = context.git.prune(id, now_secs, expiry_secs, lock) => {
-                pruned.map_err(Error::git("pruning a repository"))
-            }
-        }
-    });
-    // A backup that began meanwhile is waited for, like other work.
-    let pruned = packs::rewrite(context, id, lock, run).await.and_then(|pruned| pruned.ok_or(Error::Busy));
-    // A push may have read the epoch while git ran, and have found objects that were removed since. It moves its refs
-    // only after the lock was released.
-    while let Err(error) = raise_epoch(context, id).await {
-        tracing::warn!(repository = id, error = &error as &dyn StdError, "the end of pruning could not be recorded");
-        tokio::select! {
-            // Without the store, no push can move refs either.
-            () = stop.cancelled() => break,
-            () = tokio::time::sleep(RAISE_PAUSE) => {}
-        }
+    // A repository whose loose objects wait for the end of a backup has no manifest.
+    let basis = tidying::basis(context, id, &lock).await?.ok_or(Error::Busy)?;
+    // The pruned objects may be in packs that tidying has dropped.
+    tidying::hide(context, id, &lock).await?;
+    let packs: Vec<String> = basis.packs.keys().cloned().collect();
+    let run = Box::pin(context.git.prune(id, times, &packs, &lock));
+    let pruned = tokio::select! {
+        () = context.tasks.stop().cancelled() => return Err(Error::Busy),
+        pruned = run => pruned.map_err(Error::git("pruning a repository"))?,
+    };
+    if !tidying::exchange(context, id, (&basis, &packs), &pruned.new, Objects::Leave, &lock).await? {
+        return Err(Error::Busy);
     }
-    pruned
-}
-
-async fn raise_epoch(context: &Context, id: u64) -> Result<(), Error> {
-    context.store.write(async |tx: Tx| Ok::<_, Error>(refs::raise_prune_epoch(&tx, id).await?)).await
+    tidying::end_pruning(context, id, &packs, &lock).await?;
+    drop(lock);
+    if let Err(error) = tidying::write_derived(context, id).await {
+        let error = &error as &dyn StdError;
+        tracing::warn!(repository = id, error, "no bitmap was written after pruning; the next tidying writes one");
+    }
+    Ok(pruned.oldest)
 }
 
 /// Returns when a repository is pruned next.

@@ -5,7 +5,7 @@
 /// after the tag.
 fn layout(tag: &str, rest: &[u8]) -> &'static str {
     match tag {
-        "g" if rest.get(8) == Some(&(b'p' | b'r')) => "ict",
+        "g" if matches!(rest.get(8), Some(b'p' | b'r' | b'x')) => "ict",
         "g" if rest.get(8) == Some(&b'l') => "ici",
         "g" => "ic",
         "u" | "o" | "r" | "k" | "rk" | "rx" | "ry" | "j" | "ji" | "a" | "e" | "h" | "hx" | "hs" | "hd" | "ce"
@@ -21,7 +21,7 @@ fn layout(tag: &str, rest: &[u8]) -> &'static str {
         "jx" | "ax" | "az" | "ux" | "rz" | "of" | "hz" | "qr" | "cx" | "cq" => "mi",
         "ow" | "ue" | "wr" | "ac" => "t",
         "rn" | "rr" | "rf" | "yb" | "mp" => "it",
-        "mq" => "mit",
+        "gx" | "mq" => "mit",
         "an" => "iit",
         "rg" => "3i",
         "rl" => "ibbh",
@@ -86,6 +86,9 @@ mod tests {
             (keys::payload(4), "ep/4"),
             (keys::repository_version(3), "g/3/v"),
             (keys::stored_ref(3, "refs/heads/x"), "g/3/r/refs/heads/x"),
+            (keys::stored_pack(3, "pack-1"), "g/3/p/pack-1"),
+            (keys::dropped_pack(3, "pack-1"), "g/3/x/pack-1"),
+            (keys::dropped_pack_due(5, 3, "pack-1"), "gx/5/3/pack-1"),
             (keys::ref_change(3, 9), "g/3/l/9"),
             (keys::artifact_name(1, 2, "a b"), "an/1/2/a b"),
             (keys::trigram(*b"dem", 3), "rg/dem/3"),

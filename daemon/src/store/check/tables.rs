@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use farrier_proto::store::{
-    Artifact, AssetReference, AuditEntry, CacheEntry, CommitStatus, Interest, Job, Org, OwnerKind, OwnerName,
-    Reference, Release, ReleaseAsset, Repository, Run, Token, TokenReference, User,
+    Artifact, AssetReference, AuditEntry, CacheEntry, CommitStatus, DroppedPack, Interest, Job, Org, OwnerKind,
+    OwnerName, Reference, Release, ReleaseAsset, Repository, Run, Token, TokenReference, User,
 };
 use prost::Message;
 
@@ -136,7 +136,7 @@ pub static TABLES: &[Table] = &[
                 .unwrap_or_default())
         },
     ),
-    rows("g", |_, _| Ok(Vec::new()), |key, _| Ok(keys::first_id(key).map(keys::repository).into_iter().collect())),
+    rows("g", dropped_pack, |key, _| Ok(keys::first_id(key).map(keys::repository).into_iter().collect())),
     rows("rf", |_, _| Ok(Vec::new()), |key, _| Ok(keys::first_id(key).map(keys::repository).into_iter().collect())),
     rows(
         "cs",
@@ -261,6 +261,7 @@ pub static TABLES: &[Table] = &[
         let (repository, commit) = keys::commit_of_status(key)?;
         Some(keys::status(repository, commit, keys::trailing_id(key)?))
     }),
+    index("gx", |key, _| keys::dropped_pack_of_due(key).map(|(repository, name)| keys::dropped_pack(repository, name))),
     index("fk", |key, _| keys::trailing_newest(key).map(keys::repository)),
     index("rx", |key, _| keys::trailing_id(key).map(keys::repository)),
     index("rz", |key, _| keys::trailing_id(key).map(keys::repository)),
@@ -340,6 +341,15 @@ fn user(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
         all.push(entry(keys::user_email(&row.email), &Reference { id: row.id }));
     }
     Ok(all)
+}
+
+/// A dropped pack is listed by the time at which its files may be removed. Other rows of refs and packs need no entry.
+fn dropped_pack(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
+    let (Some(repository), Some(name)) = (keys::first_id(key), keys::dropped_pack_name(key)) else {
+        return Ok(Vec::new());
+    };
+    let row: DroppedPack = value::decode(key, bytes)?;
+    Ok(references([keys::dropped_pack_due(row.due_ms, repository, name)], repository))
 }
 
 fn org(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {

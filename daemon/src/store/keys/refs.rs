@@ -1,6 +1,6 @@
 //! Keys of the refs and packs of repositories.
 
-use super::Builder;
+use super::{Builder, first_id};
 use crate::store::engine::{Key, Range};
 
 /// The byte after the repository in keys of `g`: its version.
@@ -11,6 +11,8 @@ const REF: u8 = b'r';
 const CHANGE: u8 = b'l';
 /// A pack.
 const PACK: u8 = b'p';
+/// A pack that was dropped.
+const DROPPED: u8 = b'x';
 
 /// Returns the prefix of `g/<rid>/`: everything about the refs and packs of a repository.
 pub fn repository_refs(repository: u64) -> Key {
@@ -64,6 +66,40 @@ pub fn stored_pack_name(key: &[u8]) -> Option<&str> {
     std::str::from_utf8(name).ok()
 }
 
+/// `g/<rid>/x/<name>`: a pack that was dropped from the manifest of a repository.
+pub fn dropped_pack(repository: u64, name: &str) -> Key {
+    Builder::new("g").id(repository).raw(&[DROPPED]).exact(name).build()
+}
+
+/// Returns the prefix of the dropped packs of a repository.
+pub fn dropped_packs(repository: u64) -> Key {
+    Builder::new("g").id(repository).raw(&[DROPPED]).build()
+}
+
+/// Returns the name in a key of [`dropped_pack`].
+pub fn dropped_pack_name(key: &[u8]) -> Option<&str> {
+    let start = dropped_packs(first_id(key)?);
+    let name = key.strip_prefix(start.as_slice())?.strip_suffix(&[0])?;
+    std::str::from_utf8(name).ok()
+}
+
+/// `gx/<due>/<rid>/<name>`: dropped packs by the time at which their files may be removed.
+pub fn dropped_pack_due(due_ms: i64, repository: u64, name: &str) -> Key {
+    Builder::new("gx").time(due_ms).id(repository).exact(name).build()
+}
+
+/// Returns the prefix of `gx/`.
+pub fn dropped_packs_by_time() -> Key {
+    Builder::new("gx").build()
+}
+
+/// Returns the repository and the name in a key of [`dropped_pack_due`].
+pub fn dropped_pack_of_due(key: &[u8]) -> Option<(u64, &str)> {
+    let rest = key.get(dropped_pack_due(0, 0, "").len() - 9..)?;
+    let (repository, name) = rest.split_first_chunk::<8>()?;
+    Some((u64::from_be_bytes(*repository), std::str::from_utf8(name.strip_suffix(&[0])?).ok()?))
+}
+
 /// `rf/<rid>/<ref>`: the value of a ref in stores up to format level 3.
 pub fn ref_tip(repository: u64, name: &str) -> Key {
     Builder::new("rf").id(repository).exact(name).build()
@@ -109,6 +145,7 @@ pub fn head_marks() -> Key {
 mod tests {
     use super::*;
     use crate::store::engine::KEY_MAX_BYTES;
+    use crate::store::keys::leading_time;
 
     #[test]
     fn refs_sort_by_name_and_the_longest_name_fits() {
@@ -139,5 +176,18 @@ mod tests {
         for outside in [stored_pack(8, "pack-1"), stored_ref(7, "pack-1"), repository_version(7)] {
             assert!(!outside.starts_with(&stored_packs(7)));
         }
+    }
+
+    #[test]
+    fn dropped_packs_have_keys_of_their_own_and_sort_by_time() {
+        let key = dropped_pack(7, "pack-1");
+        assert_eq!((dropped_pack_name(&key), dropped_pack_name(&stored_pack(7, "pack-1"))), (Some("pack-1"), None));
+        let (early, late) = (dropped_pack_due(5, 9, "pack-2"), dropped_pack_due(6, 7, "pack-1"));
+        assert!(early < late && early.starts_with(&dropped_packs_by_time()));
+        assert_eq!(
+            (dropped_pack_of_due(&early), dropped_pack_of_due(&late)),
+            (Some((9, "pack-2")), Some((7, "pack-1")))
+        );
+        assert_eq!(leading_time(&early), Some(5));
     }
 }

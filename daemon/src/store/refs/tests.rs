@@ -138,8 +138,8 @@ async fn a_change_is_found_by_its_number_after_a_version() {
 async fn a_raised_epoch_keeps_the_version_and_a_forgotten_repository_leaves_no_rows() {
     let store = store_with(&["refs/heads/main", "refs/tags/v1"]).await;
     advance_times(&store, 3).await;
-    store.write(async |tx: Tx| raise_prune_epoch(&tx, REPOSITORY).await).await.expect("a write");
-    store.write(async |tx: Tx| raise_prune_epoch(&tx, 8).await).await.expect("nothing to raise");
+    store.write(async |tx: Tx| end_hiding(&tx, REPOSITORY).await).await.expect("a write");
+    store.write(async |tx: Tx| end_hiding(&tx, 8).await).await.expect("nothing to raise");
     let row = version(&store.read().await.expect("a snapshot"), REPOSITORY).await.expect("a row").expect("a version");
     assert_eq!((row.version, row.prune_epoch, row.closed, row.from_disk), (4, 1, true, false));
     let mut calls = 1;

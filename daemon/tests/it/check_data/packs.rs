@@ -4,6 +4,7 @@ use std::{fs, path::PathBuf};
 
 use farrier_proto::store::RepositoryVersion;
 use farrierd::store::{
+    dropped_packs,
     packs::{self, Packs},
     refs,
 };
@@ -131,4 +132,38 @@ async fn a_manifest_that_a_killed_repack_left_open_is_written_at_the_next_start(
         }
     }
     panic!("the manifest was not written");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn packs_that_were_dropped_are_no_finding_and_their_rows_need_an_entry_by_time() {
+    let (mut farrier, ..) = world().await;
+    farrier
+        .halted(async |config| {
+            let (packs, name) = (packs_of(config), only_pack(config).await);
+            let copies = ["visible", "hidden"].map(|kind| format!("pack-{kind}"));
+            for copy in &copies {
+                for end in ["pack", "idx"] {
+                    fs::copy(packs.join(format!("{name}.{end}")), packs.join(format!("{copy}.{end}"))).expect("a copy");
+                }
+            }
+            fs::remove_file(packs.join("pack-hidden.idx")).expect("removed");
+            let row = manifest(config).await[&name].clone();
+            let dropped: Packs = copies.iter().map(|copy| (copy.clone(), row.clone())).collect();
+            let drop = async |tx: Tx| {
+                dropped_packs::drop_all(&tx, ID, &dropped, i64::MAX);
+                Ok::<_, StoreError>(())
+            };
+            open(config).await.write(drop).await.expect("written");
+            assert_eq!(run_check(config, REPAIR).await.findings, []);
+            let cut = async |tx: Tx| {
+                tx.delete(keys::dropped_pack_due(i64::MAX, ID, "pack-hidden"));
+                Ok::<_, StoreError>(())
+            };
+            open(config).await.write(cut).await.expect("written");
+            let report = run_check(config, REPAIR).await;
+            assert_eq!(report.findings.len(), 1, "{report}");
+            assert_eq!(run_check(config, CHECK).await.findings, []);
+            assert_eq!(only_pack(config).await, name);
+        })
+        .await;
 }

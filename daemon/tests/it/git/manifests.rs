@@ -15,13 +15,13 @@ use super::demo_of;
 use crate::support::{Source, TestDaemon, eventually, git::Client};
 
 /// A daemon whose store can be read while it runs.
-struct World {
-    farrier: TestDaemon,
-    store: Store,
+pub(super) struct World {
+    pub(super) farrier: TestDaemon,
+    pub(super) store: Store,
 }
 
 impl World {
-    async fn start() -> Self {
+    pub(super) async fn start() -> Self {
         let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store");
         let allow = |config: &mut farrierd::config::Config| config.migration.allowed_hosts = "loopback".into();
         Self { farrier: TestDaemon::over_store_with(store.clone(), allow).await, store }
@@ -33,19 +33,19 @@ impl World {
         answer.json()
     }
 
-    fn objects(&self, repository: u64) -> PathBuf {
+    pub(super) fn objects(&self, repository: u64) -> PathBuf {
         self.farrier.data_dir().join(format!("repositories/{repository}.git/objects"))
     }
 
     /// The names of the files with the end `end` in the directory of packs, without it.
-    fn names(&self, repository: u64, end: &str) -> BTreeSet<String> {
+    pub(super) fn names(&self, repository: u64, end: &str) -> BTreeSet<String> {
         let entries = fs::read_dir(self.objects(repository).join("pack")).expect("a directory").flatten();
         let names = entries.filter_map(|entry| Some(entry.file_name().to_str()?.strip_suffix(end)?.to_owned()));
         names.collect()
     }
 
     /// The manifest; `None` if the files decide.
-    async fn manifest(&self, repository: u64) -> Option<Packs> {
+    pub(super) async fn manifest(&self, repository: u64) -> Option<Packs> {
         let read = self.store.read().await.expect("a snapshot");
         let version = refs::version(&read, repository).await.expect("a row").expect("a version");
         let packs = packs::all(&read, repository).await.expect("rows");
@@ -56,7 +56,9 @@ impl World {
     async fn verify(&self, repository: u64, after: &str) {
         let packs = self.manifest(repository).await.unwrap_or_else(|| panic!("no manifest after {after}"));
         let names: BTreeSet<String> = packs.keys().cloned().collect();
-        assert_eq!((&names, &names), (&self.names(repository, ".pack"), &self.names(repository, ".idx")), "{after}");
+        // The indexes of packs that were replaced are removed first.
+        assert_eq!(names, self.names(repository, ".idx"), "{after}");
+        assert!(names.is_subset(&self.names(repository, ".pack")), "{after}");
         for (name, pack) in &packs {
             let size = |end| self.objects(repository).join("pack").join(format!("{name}.{end}"));
             let sizes = ["pack", "idx"].map(|end| size(end).metadata().expect("a file").len());
@@ -142,7 +144,7 @@ async fn a_pack_without_a_row_gets_one_with_the_next_change_and_equal_packs_have
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_manifest_follows_the_repacking_of_many_pushes() {
+async fn the_manifest_follows_the_tidying_of_many_pushes() {
     let world = World::start().await;
     let remote = demo_of(&world.farrier).await;
     let work = Client::init(world.farrier.scratch().join("work"));
@@ -154,13 +156,13 @@ async fn the_manifest_follows_the_repacking_of_many_pushes() {
     }
     eventually("the packs were combined", async || world.manifest(1).await.is_some_and(|packs| packs.len() <= 20))
         .await;
-    // A repack may have begun with the last push.
+    // Tidying may have begun with the last push.
     eventually("the manifest is complete", async || {
         let manifest = world.manifest(1).await;
-        manifest.is_some_and(|packs| packs.into_keys().collect::<BTreeSet<_>>() == world.names(1, ".pack"))
+        manifest.is_some_and(|packs| packs.into_keys().collect::<BTreeSet<_>>() == world.names(1, ".idx"))
     })
     .await;
-    world.verify(1, "repacking").await;
+    world.verify(1, "tidying").await;
     assert!(names.len() > 20, "every push has a pack of its own until packs are combined: {}", names.len());
     Client::at(world.objects(1).parent().expect("a parent")).done(&["fsck", "--full", "--strict"]);
 }

@@ -45,11 +45,16 @@ impl TestDaemon {
         self.admin(Method::GET, &path, Value::Null).await.status
     }
 
-    /// The number of running git processes.
-    async fn git_processes(&self) -> u64 {
-        let metrics = send(&self.unix(), Method::GET, "/metrics", &[], "").await.text();
-        let value = metrics.lines().find_map(|line| line.strip_prefix("farrier_git_processes "));
-        value.expect("the metric").parse().expect("a number")
+    /// Whether a pack of a repository has an index.
+    fn has_index(&self, repository: u64, name: &str) -> bool {
+        self.bare(repository).dir().join(format!("objects/pack/{name}.idx")).exists()
+    }
+
+    /// The names of the packs of a repository.
+    fn packs(&self, repository: u64) -> Vec<String> {
+        let packs = fs::read_dir(self.bare(repository).dir().join("objects/pack")).expect("a directory");
+        let names = packs.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter_map(|name| Some(name.strip_suffix(".pack")?.to_owned())).collect()
     }
 
     fn has_cruft_pack(&self, repository: u64) -> bool {
@@ -88,8 +93,9 @@ async fn a_replaced_commit_is_readable_until_the_retention_is_over() {
     assert_eq!(farrier.commit_status("demo", &lost).await, 200);
     // A push between the two, with enough packs to trigger a repack, does not change the recorded times.
     farrier.clock.advance_ms(29 * DAY_MS);
-    // The daemon's own repack writes the cruft pack before it ends, and two of them at a time may disturb each other.
-    eventually("the daemon has repacked", async || farrier.git_processes().await == 0).await;
+    // It is written after the packs were replaced, and two processes that write it may disturb each other.
+    let index = farrier.bare(1).dir().join("objects/pack/multi-pack-index");
+    eventually("the index of several packs is written", async || index.exists()).await;
     farrier.bare(1).done(&["repack", "-d", "-q", "--geometric=2", "--write-midx"]);
     assert_eq!(farrier.commit_status("demo", &lost).await, 200);
     farrier.clock.advance_ms(DAY_MS + 1_000);
@@ -105,18 +111,21 @@ async fn a_replaced_commit_is_readable_until_the_retention_is_over() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_prune_epoch_is_raised_before_and_after_git_also_when_the_daemon_stops_meanwhile() {
+async fn the_prune_epoch_is_raised_when_packs_are_dropped_and_again_when_they_are_hidden_also_by_a_daemon_that_stops() {
     let (mut farrier, token) = daemon_with_retention().await;
     force_pushed(&farrier, &token, "demo").await;
+    let replaced = farrier.packs(1);
+    assert!(replaced.len() > 1);
     farrier.clock.advance_ms(DAY_MS);
-    eventually("the unreachable objects are recorded", async || farrier.has_cruft_pack(1)).await;
-    // Git may still be running when the daemon stops.
+    eventually("a pack is hidden", async || replaced.iter().any(|name| !farrier.has_index(1, name))).await;
+    // Pruning may not have ended when the daemon stops.
     let version = farrier.with_store(async |store: &Store| {
         let snapshot = store.read().await.expect("a snapshot");
         refs::version(&snapshot, 1).await.expect("rows").expect("a version")
     });
     let version = version.await;
-    assert_eq!(version.prune_epoch, 2, "{version:?}");
+    assert_eq!((version.prune_epoch, version.hiding), (2, false), "{version:?}");
+    assert!(!replaced.iter().any(|name| farrier.has_index(1, name)));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::git::tests::prune;
 
 /// Compares all objects, trees, paths and refs with git's output.
 async fn compare(git: &Git, state: &str) {
@@ -104,7 +105,7 @@ async fn objects_trees_and_refs_are_those_of_git_in_every_kind_of_storage() {
         by_id.run().await.expect("repacked");
         compare(&git, "deltas with ids").await;
         let lock = git.lock(ID).await;
-        git.prune(ID, 1_900_000_000, 1_900_000_000, &lock).await.expect("pruned");
+        prune(&git, ID, (1_900_000_000, 1_900_000_000), &lock).await;
         compare(&git, "after maintenance").await;
     }
 }

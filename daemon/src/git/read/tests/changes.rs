@@ -1,6 +1,7 @@
 use std::cell::Cell;
 
 use super::*;
+use crate::git::tests::prune;
 
 async fn repository(dir: &Path) -> Git {
     let git = git_in(dir);
@@ -125,9 +126,9 @@ async fn removed_objects_are_not_found_after_maintenance() {
     let lost = blob(&git, "lost").await;
     assert!(content(&git, &lost).await.is_some());
     let lock = git.lock(ID).await;
-    git.prune(ID, 1_900_000_000, 1_800_000_000, &lock).await.expect("recorded");
+    prune(&git, ID, (1_900_000_000, 1_800_000_000), &lock).await;
     assert!(content(&git, &lost).await.is_some(), "in a cruft pack");
-    git.prune(ID, 1_900_000_100, 1_900_000_100, &lock).await.expect("pruned");
+    prune(&git, ID, (1_900_000_100, 1_900_000_100), &lock).await;
     drop(lock);
     assert_eq!(content(&git, &lost).await, None);
     assert_eq!(git.reader(ID).resolve(&lost).await.expect("read"), None);
@@ -154,7 +155,7 @@ async fn packs_that_are_removed_are_closed() {
     };
     blob(&git, "unreachable").await;
     let lock = git.lock(ID).await;
-    git.prune(ID, 1_900_000_000, 1_900_000_000, &lock).await.expect("pruned");
+    prune(&git, ID, (1_900_000_000, 1_900_000_000), &lock).await;
     drop(lock);
     assert_eq!(removed(), 0, "after maintenance");
     assert!(content(&git, &tip).await.is_some());
