@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use tokio::io::AsyncWriteExt as _;
 
 use super::{
-    Git, GitError, ImportSource, PublishError, Workspace,
+    Git, GitError, ImportSource, IncomingPack, PublishError, Workspace,
     import::{parse_ls_remote, receive_into},
     ref_name::{self, RefKind},
     source::tolerant_checks,
@@ -41,10 +41,10 @@ impl Git {
         Ok(parse(&String::from_utf8_lossy(&listed.stdout)))
     }
 
-    /// Fetches `wanted` (full names with object ids) from a source and copies the objects that the repository does not
-    /// have. `known`: the object ids of the repository's branches and tags. Moves no refs.
+    /// Fetches `wanted` (full names with object ids) from a source and returns a pack of the objects that the
+    /// repository does not have. `known`: the object ids of the repository's branches and tags. Moves no refs.
     ///
-    /// The copied objects get the current time, so the pruning keeps them until refs were moved to them.
+    /// The objects get the current time, so the pruning keeps them until refs were moved to them.
     pub async fn fetch_objects(
         &self,
         repository: u64,
@@ -52,15 +52,20 @@ impl Git {
         wanted: &BTreeMap<String, String>,
         known: &[String],
         (max_bytes, holder): (u64, Holder),
-    ) -> Result<u64, PublishError> {
+    ) -> Result<IncomingPack, PublishError> {
         let workspace = Workspace::create(self.clone(), repository, None, None).await?;
         let fetched = fetch_into(&workspace, source, wanted, max_bytes, holder).await;
-        let published = match fetched {
-            Ok(()) => workspace.publish_revisions(repository, revisions(wanted, known), &tolerant_checks()).await,
+        let packed = match fetched {
+            Ok(()) => workspace.pack_revisions(repository, revisions(wanted, known), &tolerant_checks()).await,
             Err(error) => Err(error.into()),
         };
-        workspace.remove().await;
-        published
+        match packed {
+            Ok(packed) => Ok(packed.with(workspace)),
+            Err(error) => {
+                workspace.remove().await;
+                Err(error)
+            }
+        }
     }
 
     /// Pushes all branches and tags to `remote`, and deletes those that the repository does not have. `depth`: the

@@ -76,7 +76,7 @@ pub use self::{
     survey::SourceSummary,
     upkeep::TidyLevel,
     version::{GitVersion, VersionError, check_installed},
-    workspace::{MergedTree, PublishError, Workspace},
+    workspace::{MergedTree, PackedChange, PublishError, Workspace},
 };
 use self::{
     bundles::Bundles,

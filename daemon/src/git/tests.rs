@@ -105,9 +105,9 @@ async fn a_mirror_accepts_the_harmless_errors_of_old_commits_that_an_import_acce
         let text = format!("tree {tree}\nauthor a <a@b> 1 {zone}\ncommitter a <a@b> {date} +0000\n\nx\n");
         let written = workspace.run(["hash-object", "-t", "commit", "-w", "--stdin", "--literally"], text).await;
         let commit = String::from_utf8_lossy(&written.expect("written").stdout).into_owned();
-        let strict = workspace.publish_revisions(1, commit.clone(), "--strict").await;
+        let strict = workspace.pack_revisions(1, commit.clone(), "--strict").await;
         assert!(matches!(strict, Err(PublishError::Refused(_))), "{zone} {date}: {strict:?}");
-        let tolerant = workspace.publish_revisions(1, commit, &source::tolerant_checks()).await;
+        let tolerant = workspace.pack_revisions(1, commit, &source::tolerant_checks()).await;
         assert_eq!(tolerant.is_ok(), accepted, "{zone} {date}: {tolerant:?}");
         workspace.remove().await;
     }

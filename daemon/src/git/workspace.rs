@@ -16,7 +16,7 @@ use bytes::Bytes;
 
 pub use self::merge::MergedTree;
 use super::{
-    Git, GitCommand, GitError, GitOutput,
+    Git, GitCommand, GitError, GitOutput, IncomingPack, RepositoryLock,
     incoming::{self, PackFiles},
     repository::create_dir,
 };
@@ -46,6 +46,30 @@ pub struct Workspace {
     memory: Option<Arc<RequestMemory>>,
     /// Another repository whose objects the commands read as well.
     source: Option<u64>,
+}
+
+/// The pack of a change in a workspace, which must exist until the pack is installed.
+#[derive(Debug)]
+#[must_use]
+pub struct PackedChange {
+    git: Git,
+    target: u64,
+    files: PackFiles,
+    /// The number of objects, and the size in bytes.
+    measured: (u32, u64),
+}
+
+impl PackedChange {
+    /// Moves the pack to its repository, and returns its size in bytes. No object that the check of the pack found in
+    /// the repository may have been removed since.
+    pub async fn install(self, _lock: &RepositoryLock) -> Result<u64, GitError> {
+        self.git.install_pack(self.files, self.target, self.measured, None).await
+    }
+
+    /// Lets the pack own its workspace.
+    pub(super) fn with(self, workspace: Workspace) -> IncomingPack {
+        IncomingPack::new(self.files, workspace, self.measured)
+    }
 }
 
 /// Why a change was not stored in the repository.
@@ -173,32 +197,32 @@ impl Workspace {
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
-    /// Checks `commit` and what it refers to like the objects of a push, except what the commit `base` has. Then stores
-    /// these objects in the repository as one pack. Returns its size, in bytes.
+    /// Packs `commit` and what it refers to, except what the commit `base` has, and checks the objects like those of a
+    /// push. The pack is in the workspace until it is installed.
     ///
     /// All objects get the current time, including those that the repository had but that no ref reached. So the
     /// pruning keeps them until the branch was moved.
-    pub async fn publish(&self, commit: &str, base: Option<&str>) -> Result<u64, PublishError> {
-        self.publish_to(self.repository, commit, base).await
+    pub async fn pack(&self, commit: &str, base: Option<&str>) -> Result<PackedChange, PublishError> {
+        self.pack_for(self.repository, commit, base).await
     }
 
-    /// Like [`Workspace::publish`], but stores the objects in the repository `target`, which has the objects of `base`.
-    pub async fn publish_to(&self, target: u64, commit: &str, base: Option<&str>) -> Result<u64, PublishError> {
+    /// Like [`Workspace::pack`], for the repository `target`, which has the objects of `base`.
+    pub async fn pack_for(&self, target: u64, commit: &str, base: Option<&str>) -> Result<PackedChange, PublishError> {
         let base = base.map(|base| format!("^{base}\n")).unwrap_or_default();
-        self.publish_revisions(target, format!("{commit}\n{base}"), "--strict").await
+        self.pack_revisions(target, format!("{commit}\n{base}"), "--strict").await
     }
 
-    /// Like [`Workspace::publish_to`], for a list of object ids, one on each line. Those that start with `^` are in the
+    /// Like [`Workspace::pack_for`], for a list of object ids, one on each line. Those that start with `^` are in the
     /// repository already. `strict`: the option of `git index-pack` with the checks.
     ///
     /// The check reads only the pack and `target`. So an object that names another one, which neither of them has, is
     /// not stored, also if the workspace has it.
-    pub(super) async fn publish_revisions(
+    pub(super) async fn pack_revisions(
         &self,
         target: u64,
         revisions: String,
         strict: &str,
-    ) -> Result<u64, PublishError> {
+    ) -> Result<PackedChange, PublishError> {
         // The bitmap of a large repository takes longer than the few objects.
         let pack = self.call(["pack-objects", "--revs", "-q", "--no-use-bitmap-index"]);
         let output = pack.args([self.directory.join("new")]).stdin(revisions).run().await?;
@@ -222,7 +246,7 @@ impl Workspace {
         }
         let checked = files.clone();
         tasks::blocking(move || checked.sync()).await.map_err(GitError::io("storing the pack of a change"))?;
-        Ok(self.git.install_pack(files, target, measured, None).await?)
+        Ok(PackedChange { git: self.git.clone(), target, files, measured })
     }
 
     /// Removes the workspace.

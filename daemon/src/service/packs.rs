@@ -16,9 +16,9 @@ use std::{collections::BTreeSet, error::Error as StdError};
 
 use farrier_proto::store::StoredPack;
 
-use super::{Context, Error};
+use super::{Context, Error, tidying};
 use crate::{
-    git::{PackChanges, PackFacts, RepositoryLock},
+    git::{PackChanges, PackFacts, PublishError, RepositoryLock, Workspace},
     store::{
         Tx, dropped_packs,
         packs::{self, Packs},
@@ -28,6 +28,8 @@ use crate::{
 
 /// The operation that errors of git name.
 const DOING: &str = "reading the packs of a repository";
+/// Maximum number of attempts to store a change, if objects are removed meanwhile.
+const STORE_TRIES: u32 = 3;
 
 /// Returns the packs that the next transaction must add to the manifest of a repository. Their files and names are on
 /// stable storage. Empty if the repository has no manifest.
@@ -114,6 +116,45 @@ pub(super) async fn add_unnamed(context: &Context, repository: u64, lock: &Repos
         Ok::<_, Error>(())
     };
     context.store.write(add).await
+}
+
+/// Stores the commit `commit` of a workspace, and what it refers to except what `base` has, in a repository. Returns
+/// the size of the pack in bytes.
+///
+/// `refused` returns the error for objects that git refuses. The pack is checked without the lock of the repository. If
+/// objects were removed since, which the new ones may name, it is checked again: otherwise the next change would make
+/// it part of the manifest.
+pub(super) async fn store(
+    context: &Context,
+    repository: u64,
+    workspace: &Workspace,
+    (commit, base): (&str, Option<&str>),
+    refused: fn(PublishError) -> Error,
+) -> Result<u64, Error> {
+    for _ in 0..STORE_TRIES {
+        let version = refs::version(&context.store.read().await?, repository).await?;
+        let epoch = version.map_or(0, |version| version.prune_epoch);
+        let packed = workspace.pack(commit, base).await.map_err(refused)?;
+        let lock = context.git.lock(repository).await;
+        match require_epoch(context, repository, epoch, &lock).await {
+            Ok(()) => return packed.install(&lock).await.map_err(Error::git("writing a change")),
+            Err(Error::Busy) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(Error::Busy)
+}
+
+/// Returns [`Error::Busy`] if objects may have been removed from a repository since its prune epoch was `epoch`.
+pub(super) async fn require_epoch(
+    context: &Context,
+    repository: u64,
+    epoch: u64,
+    lock: &RepositoryLock,
+) -> Result<(), Error> {
+    tidying::complete(context, repository, lock).await?;
+    let version = refs::version(&context.store.read().await?, repository).await?;
+    if version.is_none_or(|version| version.prune_epoch == epoch) { Ok(()) } else { Err(Error::Busy) }
 }
 
 /// Returns whether a repository has every object that its refs reach.

@@ -9,7 +9,7 @@ use super::{
     Context, Error,
     access::{self, Action},
     browse::Browse,
-    initial, lfs, migrations,
+    initial, lfs, migrations, packs,
     ref_changes::{self, Written},
     repositories::{self, FoundRepository},
 };
@@ -120,7 +120,8 @@ async fn merge_in(
         // Before the objects are copied to the fork, so that a refused merge leaves nothing there.
         let change = (branch, Some(ours.clone()));
         ref_changes::check_branch(context, browse, account.user.id, change, (&new, workspace)).await?;
-        let written_bytes = workspace.publish(&new, Some(&ours)).await.map_err(refused)?;
+        let written_bytes =
+            packs::store(context, browse.found.repository.id, workspace, (&new, Some(&ours)), refused).await?;
         copy_lfs_objects(context, browse.found.repository.id, &source.repository).await?;
         let old = (branch, Some(ours.clone()));
         let new = Written { commit: new, bytes: written_bytes, base: Some(ours.clone()) };

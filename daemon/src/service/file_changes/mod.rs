@@ -28,7 +28,7 @@ use super::{
         contents::ContentEntry,
         objects::{self, SHOWN_MAX_BYTES},
     },
-    initial,
+    initial, packs,
     ref_changes::{self, Written},
     repositories::rules,
 };
@@ -150,7 +150,7 @@ async fn commit_in(
         // Before the objects are stored in the repository, so that a refused change leaves nothing there.
         let change = (target.branch.as_str(), target.old.clone());
         ref_changes::check_branch(context, browse, account.user.id, change, (&id, workspace)).await?;
-        let written_bytes = workspace.publish(&id, base).await.map_err(refused)?;
+        let written_bytes = packs::store(context, browse.found.repository.id, workspace, (&id, base), refused).await?;
         let Target { base, branch, old } = target;
         let new = Written { commit: id, bytes: written_bytes, base };
         match ref_changes::move_branch(context, browse, account.user.id, (&branch, old.clone()), new).await {

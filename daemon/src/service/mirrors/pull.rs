@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::failure::MirrorFailure;
 use crate::{
     git::{
-        GitError, ImportSource, PublishError, RemoteRefs, TipKind,
+        GitError, ImportSource, IncomingPack, PublishError, RemoteRefs, TipKind,
         commands::Update,
         ref_name::{self, HEADS, RefKind},
     },
@@ -25,7 +25,7 @@ use crate::{
         events::{Actor, EventKind, EventRecorder, Subject},
         lfs::{self, BatchObject},
         migrations::{self, input::Address},
-        pushes,
+        packs, pushes,
         ref_moves::{self, Allow, MoveError, Moves, Pusher, RefOutcome, move_refs},
         repositories::head,
     },
@@ -174,12 +174,16 @@ async fn fetch(
         let wanted: BTreeMap<String, String> =
             remote.refs.iter().filter(is_new).map(|(name, id)| (name.clone(), id.clone())).collect();
         let fetched = if wanted.is_empty() {
-            Ok(0)
+            Ok(None)
         } else {
-            context.git.fetch_objects(row.id, &source, &wanted, &known, (max_bytes, holder)).await
+            context.git.fetch_objects(row.id, &source, &wanted, &known, (max_bytes, holder)).await.map(Some)
         };
         match fetched {
-            Ok(bytes) => {
+            Ok(pack) => {
+                let bytes = match pack {
+                    Some(pack) => store(context, row.id, pack, epoch).await?,
+                    None => 0,
+                };
                 let peeled = peeled(context, row.id, &wanted).await?;
                 let updates = updates(row, &local, &remote);
                 return Ok(Fetched { remote, updates, peeled, epoch, bytes });
@@ -189,6 +193,15 @@ async fn fetch(
         }
     }
     Err(MirrorFailure::Remote("the refs of the source moved during each attempt".to_owned()))
+}
+
+/// Moves the fetched objects to the mirror, and returns the size of their pack in bytes. Fails if objects were removed
+/// since `epoch`, because the fetched ones may name them; the next sync fetches again.
+async fn store(context: &Context, id: u64, pack: IncomingPack, epoch: u64) -> Result<u64, MirrorFailure> {
+    let lock = context.git.lock(id).await;
+    packs::require_epoch(context, id, epoch, &lock).await?;
+    let stored = pack.install(id).await;
+    Ok(stored.map_err(Error::git("storing the objects of a mirror"))?)
 }
 
 /// Returns whether the refs of the source were moved after they were listed.

@@ -203,7 +203,7 @@ impl Request {
         let (mut updates, mut peeled, mut entry) = (requested.clone(), BTreeMap::new(), self.entry.clone());
         for (update, change) in updates.iter_mut().zip(&self.moves) {
             if let Some(text) = &change.tag_object {
-                let id = write_tag(context, self.repository, text, &update.new).await?;
+                let id = write_tag(context, self.repository, (text, &update.new), lock).await?;
                 entry = entry.map(|entry| entry.set("tip", id.as_str()));
                 peeled.insert(id.clone(), std::mem::replace(&mut update.new, id));
             }
@@ -235,12 +235,18 @@ impl Request {
 }
 
 /// Writes a tag object for the commit `commit` as a pack, and returns its ID. Git checks that the commit exists.
-async fn write_tag(context: &Context, repository: u64, text: &str, commit: &str) -> Result<String, Error> {
+async fn write_tag(
+    context: &Context,
+    repository: u64,
+    (text, commit): (&str, &str),
+    lock: &RepositoryLock,
+) -> Result<String, Error> {
     let failed = || Error::git("writing a tag");
     let workspace = context.git.reader(repository).workspace().await.map_err(failed())?;
     let written = async {
         let id = workspace.write_tag(text).await.map_err(failed())?;
-        workspace.publish(&id, Some(commit)).await.map_err(refused)?;
+        let packed = workspace.pack(&id, Some(commit)).await.map_err(refused)?;
+        packed.install(lock).await.map_err(failed())?;
         Ok(id)
     };
     let written = written.await;

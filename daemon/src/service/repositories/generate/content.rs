@@ -75,7 +75,9 @@ async fn copy_in(
     let person = format!("{} <{}> {} +0000", person.name, person.email, context.now_ms().div_euclid(1_000));
     let commit = format!("tree {tree}\nauthor {person}\ncommitter {person}\n\nInitial commit\n");
     let commit = workspace.write_object("commit", &commit).await.map_err(Error::git("writing a commit"))?;
-    workspace.publish_to(new.row.id, &commit, None).await.map_err(refused)?;
+    let packed = workspace.pack_for(new.row.id, &commit, None).await.map_err(refused)?;
+    let lock = context.git.lock(new.row.id).await;
+    packed.install(&lock).await.map_err(Error::git("writing a commit"))?;
     Ok(commit)
 }
 
