@@ -190,7 +190,7 @@ impl GitCommand {
             .kill_on_drop(true);
         let child = command.spawn().map_err(|source| GitError::Start { command: name.clone(), source })?;
         self.git.0.started.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        Ok(GitProcess::new(name, child, slot))
+        Ok(GitProcess::new((self.git.clone(), self.repository), name, child, slot))
     }
 }
 

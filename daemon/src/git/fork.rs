@@ -42,18 +42,11 @@ impl Git {
         refs: Vec<NewRef>,
         _lock_of_source: &RepositoryLock,
     ) -> Result<(), GitError> {
-        let format = if sha256 { "sha256" } else { "sha1" };
         let staging = self.staging(NEW, fork);
-        let created = self
-            .call(fork, ["init", "--bare", "--quiet", "--template="])
-            .args([format!("--object-format={format}"), format!("--initial-branch={default_branch}")])
-            .env("GIT_DIR", &staging)
-            .config("safe.directory", &staging)
-            .run()
-            .await;
+        let created = self.init_at(fork, &staging, default_branch, sha256).await;
         let (objects, target) = (self.directory(source).join("objects"), self.directory(fork));
         let copied = tasks::blocking(move || {
-            let copied = created.and_then(|_| {
+            let copied = created.and_then(|()| {
                 copy(&objects, &staging, &refs)
                     .and_then(|()| rename_into_place(&staging, &target))
                     .map_err(GitError::io("copying a repository"))

@@ -33,6 +33,7 @@ pub mod pkt;
 mod process;
 mod prune;
 pub mod read;
+mod rebuild;
 pub mod ref_list;
 mod ref_writes;
 pub mod refs;
@@ -41,6 +42,7 @@ mod repository;
 mod source;
 mod stale_locks;
 pub mod survey;
+mod suspects;
 pub mod tree_edit;
 mod upkeep;
 mod version;
@@ -68,9 +70,10 @@ pub use self::{
     import::{Imported, Staged},
     incoming::{IncomingPack, PackReception, Receive},
     mirror::{DEPTH_HEADER, RemoteRefs},
-    packs::{PackChanges, PackFacts},
+    packs::{PackChanges, PackFacts, PackPaths},
     process::GitProcess,
     prune::Pruned,
+    rebuild::{PackTarget, Temporary},
     ref_writes::{RefFile, RefRewrite},
     source::{ImportSource, SourceError},
     survey::SourceSummary,
@@ -142,6 +145,7 @@ struct Shared {
     /// daemon itself.
     reads: Shares,
     locks: IdLocks,
+    suspects: suspects::Suspects,
     stale_locks: StaleLocks,
     /// Change when refs or objects of a repository may have changed.
     generations: Generations,
@@ -235,6 +239,7 @@ impl Git {
             streams: Shares::new(STREAMS, ShareLimits::of(streams_of(config.max_processes))),
             reads: Shares::new(READS, ShareLimits::of((config.max_processes / 2).max(1))),
             locks: IdLocks::default(),
+            suspects: suspects::Suspects::default(),
             stale_locks,
             generations: Generations::default(),
             kept_refs: kept_refs::KeptRefs::default(),

@@ -54,6 +54,62 @@ pub struct PackChanges {
     pub unreadable: Vec<(String, String)>,
 }
 
+/// The paths of the two files of a pack.
+#[derive(Clone, Debug)]
+pub struct PackPaths {
+    /// The objects.
+    pub pack: PathBuf,
+    /// Where each of them is.
+    pub index: PathBuf,
+}
+
+impl PackPaths {
+    /// Returns the paths of the files with this name.
+    pub fn new(directory: &Path, name: &str) -> Self {
+        let path = |end| directory.join(format!("{name}.{end}"));
+        Self { pack: path(PACK), index: path(INDEX) }
+    }
+
+    /// Returns how the files differ from what their manifest has; `None`: not at all. Reads their whole content.
+    pub fn problem(&self, expected: &PackFacts, sha256: bool) -> Option<String> {
+        match self.describe(sha256) {
+            Err(error) => Some(error.to_string()),
+            Ok(found) if found != *expected => Some(difference(&found, expected).to_owned()),
+            Ok(_) => self.wrong_content(expected, sha256),
+        }
+    }
+
+    /// Describes a pack. Fails if it is cut off, or if its index belongs to another pack.
+    fn describe(&self, sha256: bool) -> io::Result<PackFacts> {
+        let length = if sha256 { digest::SHA256.output_len() } else { digest::SHA1_FOR_LEGACY_USE_ONLY.output_len() };
+        let (objects, bytes) = incoming::measure(&self.pack)?;
+        let [of_pack] = last::<1>(&File::open(&self.pack)?, length)?;
+        let index = File::open(&self.index)?;
+        // See gitformat-pack(5).
+        let [of_indexed, of_index] = last::<2>(&index, length)?;
+        if of_pack != of_indexed {
+            return Err(io::Error::other("the pack does not end with the digest in its index"));
+        }
+        let index_bytes = index.metadata()?.len();
+        Ok(PackFacts { bytes, digest: of_pack, index_bytes, index_digest: of_index, objects })
+    }
+
+    /// Returns how the content of a pack or of its index is wrong; `None`: it has the digest with which it ends.
+    fn wrong_content(&self, expected: &PackFacts, sha256: bool) -> Option<String> {
+        for (path, end, bytes, digest) in [
+            (&self.pack, PACK, expected.bytes, &expected.digest),
+            (&self.index, INDEX, expected.index_bytes, &expected.index_digest),
+        ] {
+            match content_digest(path, bytes, digest.len(), sha256) {
+                Ok(found) if found == *digest => {}
+                Ok(_) => return Some(format!("the content of the file .{end} is damaged")),
+                Err(error) => return Some(error.to_string()),
+            }
+        }
+        None
+    }
+}
+
 impl Git {
     /// Compares the packs in the directory of a repository with the names in its manifest. Packs that were dropped are
     /// left out. `sha256`: the repository has object ids of this kind.
@@ -77,7 +133,7 @@ impl Git {
                 sync_dir(&packs)?;
             }
             for name in new {
-                match describe(&packs, name, sha256) {
+                match PackPaths::new(&packs, name).describe(sha256) {
                     Ok(facts) => changes.added.push((name.clone(), facts)),
                     Err(error) => changes.unreadable.push((name.clone(), error.to_string())),
                 }
@@ -99,10 +155,11 @@ impl Git {
         let packs = self.packs(repository);
         let check = move || {
             let problem = |(name, expected): (String, PackFacts)| {
-                let problem = match describe(&packs, &name, sha256) {
+                let files = PackPaths::new(&packs, &name);
+                let problem = match files.describe(sha256) {
                     Err(error) => error.to_string(),
                     Ok(found) if found != expected => difference(&found, &expected).to_owned(),
-                    Ok(_) if content => wrong_content(&packs, &name, &expected, sha256)?,
+                    Ok(_) if content => files.wrong_content(&expected, sha256)?,
                     Ok(_) => return None,
                 };
                 Some((name, problem))
@@ -152,9 +209,15 @@ impl Git {
         tasks::blocking(look).await.map_err(GitError::io("looking for loose objects"))
     }
 
-    fn packs(&self, repository: u64) -> PathBuf {
-        self.directory(repository).join("objects").join("pack")
+    /// Returns the directory of the packs of a repository.
+    pub fn packs(&self, repository: u64) -> PathBuf {
+        directory(&self.directory(repository))
     }
+}
+
+/// Returns the directory of the packs of the repository at `repository`.
+pub(super) fn directory(repository: &Path) -> PathBuf {
+    repository.join("objects").join("pack")
 }
 
 /// Returns the names of the packs that have an index.
@@ -170,22 +233,6 @@ fn names(packs: &Path) -> io::Result<BTreeSet<String>> {
         };
     }
     Ok(with_pack.intersection(&with_index).cloned().collect())
-}
-
-/// Describes a pack. Fails if it is cut off, or if its index belongs to another pack.
-fn describe(packs: &Path, name: &str, sha256: bool) -> io::Result<PackFacts> {
-    let (pack, index) = (packs.join(format!("{name}.{PACK}")), packs.join(format!("{name}.{INDEX}")));
-    let length = if sha256 { digest::SHA256.output_len() } else { digest::SHA1_FOR_LEGACY_USE_ONLY.output_len() };
-    let (objects, bytes) = incoming::measure(&pack)?;
-    let [of_pack] = last::<1>(&File::open(&pack)?, length)?;
-    let index = File::open(&index)?;
-    // See gitformat-pack(5).
-    let [of_indexed, of_index] = last::<2>(&index, length)?;
-    if of_pack != of_indexed {
-        return Err(io::Error::other("the pack does not end with the digest in its index"));
-    }
-    let index_bytes = index.metadata()?.len();
-    Ok(PackFacts { bytes, digest: of_pack, index_bytes, index_digest: of_index, objects })
 }
 
 /// Returns the last digests of a file, each of `length` bytes.
@@ -205,20 +252,6 @@ fn difference(found: &PackFacts, expected: &PackFacts) -> &'static str {
     } else {
         "the index differs"
     }
-}
-
-/// Returns how the content of a pack or of its index is wrong; `None`: it has the digest with which it ends.
-fn wrong_content(packs: &Path, name: &str, expected: &PackFacts, sha256: bool) -> Option<String> {
-    for (end, bytes, digest) in
-        [(PACK, expected.bytes, &expected.digest), (INDEX, expected.index_bytes, &expected.index_digest)]
-    {
-        match content_digest(&packs.join(format!("{name}.{end}")), bytes, digest.len(), sha256) {
-            Ok(found) if found == *digest => {}
-            Ok(_) => return Some(format!("the content of the file .{end} is damaged")),
-            Err(error) => return Some(error.to_string()),
-        }
-    }
-    None
 }
 
 /// Computes the digest of a file without the `end` bytes of digest at its end.

@@ -12,7 +12,7 @@ use tokio::{
     process::{Child, ChildStderr, ChildStdin, ChildStdout},
 };
 
-use super::{GitError, Slot, error::cleaned};
+use super::{Git, GitError, Slot, error::cleaned};
 
 /// Requested size of the standard output pipe, bytes: the largest that an unprivileged process may set.
 const PIPE_BYTES: usize = 1 << 20;
@@ -23,6 +23,8 @@ const STDERR_MAX_BYTES: usize = 16 * 1024;
 /// processes.
 #[derive(Debug)]
 pub struct GitProcess {
+    git: Git,
+    repository: u64,
     command: String,
     child: Child,
     stdin: Option<ChildStdin>,
@@ -45,12 +47,14 @@ pub struct GitExit {
 }
 
 impl GitProcess {
-    pub(super) fn new(command: String, mut child: Child, slot: Slot) -> Self {
+    pub(super) fn new((git, repository): (Git, u64), command: String, mut child: Child, slot: Slot) -> Self {
         let stdout = child.stdout.take().expect("piped");
         // The kernel may refuse a larger pipe. The process then blocks on a full pipe more often, nothing else
         // changes.
         let _ = rustix::pipe::fcntl_setpipe_size(&stdout, PIPE_BYTES);
         Self {
+            git,
+            repository,
             command,
             stdin: child.stdin.take(),
             stdout,
@@ -83,6 +87,7 @@ impl GitProcess {
         std::future::poll_fn(|cx| self.poll_stderr(cx)).await;
         let status = self.child.wait().await.map_err(GitError::io("waiting for its end"))?;
         self.ended = true;
+        self.git.note_exit(self.repository, status.code());
         Ok(GitExit {
             command: std::mem::take(&mut self.command),
             status: status.code(),

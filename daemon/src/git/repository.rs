@@ -22,18 +22,11 @@ impl Git {
     /// Creates an empty bare repository whose `HEAD` names `default_branch`. The number must never have been
     /// used before.
     pub async fn init_bare(&self, repository: u64, default_branch: &str, sha256: bool) -> Result<(), GitError> {
-        let format = if sha256 { "sha256" } else { "sha1" };
         let staging = self.staging(NEW, repository);
-        let created = self
-            .call(repository, ["init", "--bare", "--quiet", "--template="])
-            .args([format!("--object-format={format}"), format!("--initial-branch={default_branch}")])
-            .env("GIT_DIR", &staging)
-            .config("safe.directory", &staging)
-            .run()
-            .await;
+        let created = self.init_at(repository, &staging, default_branch, sha256).await;
         let target = self.directory(repository);
         let published = tasks::blocking(move || {
-            let result = created.and_then(|_| {
+            let result = created.and_then(|()| {
                 rename_into_place(&staging, &target).map_err(GitError::io("moving a repository to its directory"))
             });
             if result.is_err() {
@@ -42,6 +35,20 @@ impl Git {
             result
         });
         published.await
+    }
+
+    /// Creates an empty bare repository at `path`.
+    pub(super) async fn init_at(
+        &self,
+        repository: u64,
+        path: &Path,
+        default_branch: &str,
+        sha256: bool,
+    ) -> Result<(), GitError> {
+        let format = if sha256 { "sha256" } else { "sha1" };
+        let call = self.call(repository, ["init", "--bare", "--quiet", "--template="]);
+        let call = call.args([format!("--object-format={format}"), format!("--initial-branch={default_branch}")]);
+        call.env("GIT_DIR", path).config("safe.directory", path).run().await.map(drop)
     }
 
     /// Deletes a repository. Succeeds if it does not exist.
