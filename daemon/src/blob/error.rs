@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::UploadKey;
+use super::{PackObject, UploadKey};
 
 /// An error of an operation on blocks.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +43,12 @@ pub enum BlobError {
     Digest {
         /// The upload.
         key: UploadKey,
+    },
+    /// An object of a pack does not exist in the bucket.
+    #[error("the pack {} of repository {} is missing in the bucket", pack.name, pack.repository)]
+    PackMissing {
+        /// The pack.
+        pack: PackObject,
     },
     /// A range exceeds the content.
     #[error("bytes {start} to {end} of {key} were requested, but it has {size}")]

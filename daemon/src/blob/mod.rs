@@ -25,7 +25,7 @@ pub use self::{
     error::{BlobError, BucketError},
     local::LocalBlobs,
     reader::BlockReader,
-    s3::{S3Blobs, open_bucket},
+    s3::{PackFile, PackObject, PackObjects, S3Blobs, open_bucket},
 };
 use crate::{set_aside::SetAside, tasks};
 

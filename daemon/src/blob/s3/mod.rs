@@ -12,6 +12,7 @@ mod copy;
 mod identity;
 mod list;
 mod open;
+mod packs;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -31,8 +32,11 @@ use futures_util::{StreamExt as _, stream, stream::BoxStream};
 use object_store::{ObjectStore, multipart::MultipartStore, path::Path};
 use tokio::sync::Semaphore;
 
-pub use self::open::open_bucket;
 use self::{cache::BlockCache, identity::RecordedFiles, unfinished::UploadList};
+pub use self::{
+    open::open_bucket,
+    packs::{PackFile, PackObject, PackObjects},
+};
 use super::{
     BlobError, BlobStore, BlockReader, BlockRef, BlockWriter, BucketError, RequestedChecksums, Space, UploadKey,
     digest::Claim,

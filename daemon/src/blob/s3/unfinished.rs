@@ -64,24 +64,28 @@ impl UploadList {
     }
 }
 
-/// Aborts the uploads of blocks that are older than `age`, at most 1,000, and returns how many. The clock of the server
-/// counts: that of this machine could be wrong, and uploads that still run would be aborted.
+/// Aborts the uploads of blocks and packs that are older than `age`, at most 1,000 of each, and returns how many. The
+/// clock of the server counts: that of this machine could be wrong, and uploads that still run would be aborted.
 ///
-/// An upload that is not completed has no object, so no acknowledged block is affected. A writer that is still running
-/// after that time gets an error.
+/// An upload that is not completed has no object, so no acknowledged block or pack is affected. A writer that is still
+/// running after that time gets an error.
 pub(super) async fn remove(bucket: &Bucket, age: Duration) -> Result<usize, BlobError> {
     let Some(list) = &bucket.unfinished else { return Ok(0) };
     let mut removed = 0;
-    let (uploads, now) = list.page(&bucket.blocks()).await?;
-    let before_ms = now.saturating_sub(Millis::try_from(age.as_millis()).unwrap_or(Millis::MAX));
-    for upload in uploads {
-        // Servers may ignore the prefix.
-        if upload.started_ms >= before_ms || bucket.block(&upload.location).is_none() {
-            continue;
-        }
-        match bucket.objects.abort_multipart(&upload.location, &upload.id).await {
-            Ok(()) | Err(Error::NotFound { .. }) => removed += 1,
-            Err(error) => return Err(bucket_unavailable("aborting an unfinished upload")(error)),
+    for prefix in [bucket.blocks(), bucket.packs()] {
+        let (uploads, now) = list.page(&prefix).await?;
+        let before_ms = now.saturating_sub(Millis::try_from(age.as_millis()).unwrap_or(Millis::MAX));
+        for upload in uploads {
+            let location = &upload.location;
+            // Servers may ignore the prefix.
+            let is_ours = bucket.block(location).is_some() || bucket.is_pack(location);
+            if upload.started_ms >= before_ms || !is_ours {
+                continue;
+            }
+            match bucket.objects.abort_multipart(location, &upload.id).await {
+                Ok(()) | Err(Error::NotFound { .. }) => removed += 1,
+                Err(error) => return Err(bucket_unavailable("aborting an unfinished upload")(error)),
+            }
         }
     }
     Ok(removed)
