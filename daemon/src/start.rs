@@ -21,7 +21,7 @@ use crate::{
     config::{Config, LiveConfig},
     control::Control,
     copies::Copies,
-    data_dir::{self, DataDirError, KeySources},
+    data_dir::{self, DataDirError, KeySources, OpenedBlobs},
     delivery::{self, DeliveryContext, DeliveryFields},
     git::{self, Git},
     http::{self, AppState, HttpService, PeerRules},
@@ -102,6 +102,8 @@ pub async fn run(
     let git_version = git::check_installed().await?;
     tracing::debug!(%git_version, "the installed git is supported");
     let store = data_dir::open_store(&config).await?;
+    // A database can exist without it.
+    data_dir::create_dir(&config.data_dir)?;
     let locked = data_dir::lock(&config.data_dir);
     let locked = locked.map_err(|source| DataDirError::from_io(&config, source))?;
     let lock = locked.ok_or_else(|| DataDirError::InUse { path: config.data_dir.clone() })?;
@@ -157,6 +159,9 @@ pub async fn run_with_store(
     tasks.keep("sweep", background::run_sweep(context.clone()));
     tasks.keep("prune", background::run_prune(context.clone()));
     tasks.keep("dropped packs", background::run_dropped_packs(context.clone()));
+    if context.packs.is_some() {
+        tasks.keep("packs in the bucket", background::run_bucket_packs(context.clone()));
+    }
     tasks.keep("mirrors", background::run_mirrors(context.clone()));
     tasks.keep("trim", background::run_trim(context.clone()));
     tasks.keep("expired tokens", background::run_token_expiry(context.clone()));
@@ -263,7 +268,7 @@ async fn build(
     let keys = signing_keys(&store, now).await.map_err(failed)?;
     let audit = AuditLog::open(&store).await.map_err(failed)?;
     let node = enter_node(&store, &config, &clock).await?;
-    let blobs = data_dir::open_blobs(&config, &store).await?;
+    let OpenedBlobs { blobs, packs } = data_dir::open_blobs(&config, &store).await?;
     let git = open_git(&config)?;
     let (ssh, ssh_serving) = ssh_sockets::with_keys(&config, ssh_sockets).await;
     let bound = ssh.iter().flat_map(|(sockets, _)| sockets).filter_map(|socket| socket.local_addr().ok());
@@ -279,7 +284,7 @@ async fn build(
         config: LiveConfig::new(config),
         clock,
         tasks,
-        copies: Copies::new(store.clone(), git.clone()),
+        copies: Copies::new(store.clone(), git.clone()).with_packs(packs.clone()),
         store,
         git,
         metrics: Metrics::default(),
@@ -294,6 +299,7 @@ async fn build(
     let context = Context::new(ContextFields {
         delivery,
         blobs,
+        packs,
         digests,
         node,
         verified: VerifiedContents::default(),

@@ -4,6 +4,7 @@
 //! the store shows. If nothing is due, it does not wake.
 
 mod audit;
+mod bucket_packs;
 mod bundles;
 mod dropped_packs;
 mod lfs;
@@ -16,8 +17,8 @@ mod trim;
 mod unfinished;
 
 pub use self::{
-    audit::run as run_audit, bundles::run as run_bundles, dropped_packs::run as run_dropped_packs,
-    lfs::run as run_lfs_collection, mirrors::run as run_mirrors, prune::run as run_prune,
-    storage_use::run as run_storage_use, sweep::run as run_sweep, tokens::run as run_token_expiry,
-    trim::run as run_trim, unfinished::run as run_unfinished_uploads,
+    audit::run as run_audit, bucket_packs::run as run_bucket_packs, bundles::run as run_bundles,
+    dropped_packs::run as run_dropped_packs, lfs::run as run_lfs_collection, mirrors::run as run_mirrors,
+    prune::run as run_prune, storage_use::run as run_storage_use, sweep::run as run_sweep,
+    tokens::run as run_token_expiry, trim::run as run_trim, unfinished::run as run_unfinished_uploads,
 };

@@ -29,7 +29,7 @@ pub async fn run(context: Context) {
     let work = async {
         set_aside::set_aside_orphans(&context).await;
         loop {
-            if let Err(error) = sweep_under_lease(&context).await {
+            if let Err(error) = Box::pin(sweep_under_lease(&context)).await {
                 tracing::error!(error = &error as &dyn StdError, "the sweep failed and will be tried again");
                 tokio::time::sleep(PAUSE_AFTER_ERROR).await;
             }

@@ -91,7 +91,7 @@ pub async fn decide(config: &Config, decision: Decision, clock: Clock) -> Result
 
     let mut pairing = Pairing {
         git: Git::open_read_only(dir, &config.git).map_err(CheckError::Repositories)?,
-        blobs: data_dir::blobs_to_check(config, None).await?,
+        blobs: data_dir::blobs_to_check(config, None).await?.blobs,
         aside: SetAside::new(dir, clock.clone()),
         store,
         clock,

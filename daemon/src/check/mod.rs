@@ -19,10 +19,10 @@ pub use self::{
     report::{CheckReport, Class, Finding, RepairState, SetAsideItem},
 };
 use crate::{
-    blob::{BlobError, BlobStore},
+    blob::{BlobError, BlobStore, PackObjects},
     clock::{Clock, Millis},
     config::Config,
-    data_dir::{self, DataDirError, DiskState, PairError},
+    data_dir::{self, DataDirError, DiskState, OpenedBlobs, PairError},
     git::{Git, GitError},
     service::audit::{self, Action, Entry, Object},
     set_aside::{SetAside, SetAsideEntry},
@@ -104,13 +104,21 @@ pub async fn run(config: &Config, options: Options) -> Result<CheckReport, Check
         refs::convert(&store).await?;
         deliveries::index_all(&store).await?;
     }
-    let blobs = data_dir::blobs_to_check(config, Some(&store)).await?;
+    let OpenedBlobs { blobs, packs } = data_dir::blobs_to_check(config, Some(&store)).await?;
     let git = Git::open_read_only(&config.data_dir, &config.git).map_err(CheckError::Repositories)?;
     let aside = SetAside::new(&config.data_dir, Clock::system());
     let dir = config.data_dir.clone();
     let disk = tasks::blocking(move || data_dir::inspect_disk(&dir)).await.map_err(CheckError::Repositories)?;
-    let mut check =
-        Check { store, blobs, git, aside, disk, options, report: CheckReport { mismatch, ..CheckReport::default() } };
+    let mut check = Check {
+        store,
+        blobs,
+        packs,
+        git,
+        aside,
+        disk,
+        options,
+        report: CheckReport { mismatch, ..CheckReport::default() },
+    };
     indexes::check(&mut check).await?;
     indexes::check_history(&mut check).await?;
     check_secrets(&mut check, config).await?;
@@ -172,6 +180,8 @@ fn set_aside_item(item: &SetAsideEntry) -> SetAsideItem {
 struct Check {
     store: Store,
     blobs: Arc<dyn BlobStore>,
+    /// The packs in the bucket, if there is one.
+    packs: Option<PackObjects>,
     git: Git,
     aside: SetAside,
     disk: DiskState,

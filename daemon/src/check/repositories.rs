@@ -1,5 +1,7 @@
-//! Checks repositories: rows against directories. [`refs`] compares refs, [`packs`] the manifest with the packs.
+//! Checks repositories: rows against directories. [`refs`] compares refs, [`packs`] the manifest with the packs,
+//! [`bucket`] with the objects in the bucket.
 
+mod bucket;
 mod packs;
 mod refs;
 
@@ -8,7 +10,7 @@ use std::collections::BTreeSet;
 use farrier_proto::store::{MigrationState, Repository};
 
 use super::{Check, CheckError, Class};
-use crate::store::{StoreError, Tx, owners, refs as ref_rows, repositories};
+use crate::store::{StoreError, Tx, owners, packs::bucket as bucket_rows, refs as ref_rows, repositories};
 
 /// Rows to read per transaction.
 const PAGE: usize = 200;
@@ -85,7 +87,12 @@ async fn check_repository(check: &mut Check, row: &Repository, on_disk: bool, ma
     if !row.deleted {
         check_visibility(check, row, &subject).await?;
     }
+    bucket::check(check, row, &subject).await?;
     if !on_disk {
+        if check.packs.is_some() && bucket_rows::has_all(&check.store.read().await?, row.id).await? {
+            // The daemon creates it at the next use.
+            return Ok(());
+        }
         check.add_finding(Class::Damage, subject, "its directory is missing");
         return Ok(());
     }

@@ -1,6 +1,6 @@
 //! The section `[blobs]`.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use url::Url;
 
@@ -10,7 +10,7 @@ use super::{
     reader::ConfigReader,
 };
 
-/// `[blobs]`: where the bytes of artifacts, cache entries, files of releases and LFS objects are.
+/// `[blobs]`: where the bytes of artifacts, cache entries, files of releases, LFS objects and packs are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlobsConfig {
     /// `url`: the bucket and the prefix of the objects. `None`: files in the data directory.
@@ -28,6 +28,8 @@ pub struct BlobsConfig {
     pub ca_file: Option<PathBuf>,
     /// `cache_bytes`: maximum size of the local copies of blocks that were read. 0: none are kept.
     pub cache_bytes: u64,
+    /// `keep_deleted_secs`: how long the objects of packs stay in the bucket after their rows were deleted.
+    pub keep_deleted: Duration,
 }
 
 impl Default for BlobsConfig {
@@ -40,6 +42,7 @@ impl Default for BlobsConfig {
             secret_key_file: None,
             ca_file: None,
             cache_bytes: 1 << 30,
+            keep_deleted: Duration::from_secs(7 * 86_400),
         }
     }
 }
@@ -57,5 +60,6 @@ impl BlobsConfig {
         r.parsed("blobs", "secret_key_file", &mut self.secret_key_file, |path: PathBuf| Ok(Some(path)));
         r.parsed("blobs", "ca_file", &mut self.ca_file, |path: PathBuf| absolute(path).map(Some));
         r.value("blobs", "cache_bytes", &mut self.cache_bytes);
+        r.seconds("blobs", "keep_deleted_secs", 0, &mut self.keep_deleted);
     }
 }

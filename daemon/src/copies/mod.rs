@@ -9,11 +9,14 @@
 //! files of refs are not synced. Other copies are written again. If that fails, for example because the disk is full,
 //! git lists the refs: a copy whose refs are equal to the rows can be read.
 //!
+//! If packs are in a bucket, a copy can be created from nothing, and packs that are missing are fetched (`packs`).
+//!
 //! Lock order: the lock of the repository, then the guard of the copy. Code that holds the lock of a repository calls
 //! [`Copies::current_locked`] for it, never [`Copies::current`].
 
 mod boot;
 mod known;
+mod packs;
 
 use std::{collections::BTreeMap, error::Error as StdError, io, sync::Arc, time::Duration};
 
@@ -23,7 +26,9 @@ use tokio::{
 };
 
 use self::known::Known;
+pub use self::packs::facts;
 use crate::{
+    blob::{BlobError, PackObjects},
     git::{CopyFile, EMPTY_REPOSITORY, Git, GitError, RefFile, RepositoryLock},
     id_locks::IdLocks,
     store::{
@@ -52,6 +57,9 @@ pub enum CopyError {
     /// The files of the repository could not be read or written.
     #[error(transparent)]
     Git(#[from] GitError),
+    /// A pack could not be fetched from the bucket.
+    #[error(transparent)]
+    Bucket(#[from] BlobError),
     /// Other work on the repository took too long.
     #[error("the files of the repository were not brought up to date within {} seconds", WAIT_MAX.as_secs())]
     Late,
@@ -62,6 +70,8 @@ pub enum CopyError {
 pub struct Copies {
     store: Store,
     git: Git,
+    /// From where packs that are missing are fetched. `None`: packs are only on this disk.
+    packs: Option<PackObjects>,
     /// The identity of the store, read at its first use.
     identity: Arc<OnceCell<Vec<u8>>>,
     /// Identifies the boot of the machine.
@@ -76,7 +86,13 @@ impl Copies {
     /// Returns the copies of the repositories of `git`, which are written from the rows in `store`.
     pub fn new(store: Store, git: Git) -> Self {
         let (identity, known) = (Arc::default(), Arc::default());
-        Self { store, git, identity, boot: boot::id(), known, guards: Arc::default() }
+        Self { store, git, packs: None, identity, boot: boot::id(), known, guards: Arc::default() }
+    }
+
+    /// Fetches missing packs from a bucket.
+    #[must_use]
+    pub fn with_packs(self, packs: Option<PackObjects>) -> Self {
+        Self { packs, ..self }
     }
 
     /// Ensures that the copy has at least the version that the rows have now, and returns this version. Must not be
@@ -91,12 +107,16 @@ impl Copies {
         }
         let row = refs::version(&self.store.read().await?, repository).await?;
         let Some(row) = row else { return Ok(0) };
+        self.note_damage(repository, &row).await?;
         if row.from_disk || self.known.get(repository) == Some(row.version) {
             return Ok(row.version);
         }
         // A copy that an earlier start of the daemon has written is checked without the lock, which pruning may hold
         // for minutes.
-        if self.known.is_new(repository) && self.version_on_disk(repository).await? == Some(row.version) {
+        if self.known.is_new(repository)
+            && self.version_on_disk(repository).await? == Some(row.version)
+            && self.is_complete(repository, &row).await?
+        {
             self.known.set_new(repository, row.version);
             return Ok(row.version);
         }
@@ -134,6 +154,9 @@ impl Copies {
         guard: Arc<RepositoryLock>,
         lock: &RepositoryLock,
     ) -> Result<u64, CopyError> {
+        if self.known.get(repository).is_none() {
+            self.complete_packs(repository, lock).await?;
+        }
         let snapshot = self.store.read().await?;
         let Some(row) = refs::version(&snapshot, repository).await? else { return Ok(0) };
         if row.from_disk {

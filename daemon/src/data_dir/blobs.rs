@@ -5,49 +5,78 @@
 
 use std::{path::Path, sync::Arc};
 
-use super::{DataDirError, DirectoryKind, StoreState};
+use super::{DataDirError, DirectoryKind, StoreState, bucket_packs};
 use crate::{
-    blob::{BlobStore, LocalBlobs, S3Blobs},
+    blob::{BlobStore, LocalBlobs, PackObjects, S3Blobs},
     config::Config,
     store::{
-        Store, Tx,
+        Store, StoreError, Tx,
         ids::{self, IdKind},
+        packs::bucket,
+        repositories,
     },
 };
+
+/// Where the daemon stores bytes.
+pub(crate) struct OpenedBlobs {
+    /// The blocks of artifacts, cache entries, files of releases and LFS objects.
+    pub(crate) blobs: Arc<dyn BlobStore>,
+    /// The packs in the bucket. `None`: there is no bucket.
+    pub(crate) packs: Option<PackObjects>,
+}
 
 /// Opens the blobs for a daemon. Creates a missing directory, and gives an unused prefix of a bucket the identity of
 /// `store`, which is paired with the data directory. Fails if the bucket belongs to another store, and if
 /// the blocks of `store` are in a bucket that is not configured any more.
-pub(crate) async fn open_blobs(config: &Config, store: &Store) -> Result<Arc<dyn BlobStore>, DataDirError> {
-    let (id, next_file) = identity(config, store).await?;
+pub(crate) async fn open_blobs(config: &Config, store: &Store) -> Result<OpenedBlobs, DataDirError> {
+    let about = StoreFacts::read(config, store).await?;
     let Some(url) = &config.blobs.url else {
         // Without this, the sweep would forget blocks that are still in the bucket, and new blocks would be in the
         // directory only.
-        if next_file > 1 && S3Blobs::was_used(&config.data_dir).await {
+        if about.has_packs || (about.next_file > 1 && S3Blobs::was_used(&config.data_dir).await) {
             return Err(DataDirError::NoBucket { path: config.data_dir.clone() });
         }
-        return Ok(Arc::new(LocalBlobs::open(config.data_dir.join(directory())).await?));
+        let blobs = LocalBlobs::open(config.data_dir.join(directory())).await?;
+        return Ok(OpenedBlobs { blobs: Arc::new(blobs), packs: None });
     };
     // A bucket that is refused does not count as used.
-    S3Blobs::without_directory(&config.blobs, url).await?.check(&id, next_file).await?;
+    let StoreFacts { id, next_file, has_packs } = &about;
+    S3Blobs::without_directory(&config.blobs, url).await?.check(id, *next_file, *has_packs).await?;
     let blobs = S3Blobs::open(&config.blobs, url, &config.data_dir).await?;
-    let next_file = blobs.pair(&id, next_file).await?;
+    let next_file = blobs.pair(id, *next_file, *has_packs).await?;
     raise_next_file(config, store, next_file).await?;
-    Ok(Arc::new(blobs))
+    if !has_packs {
+        begin_packs(store).await.map_err(|source| DataDirError::from_store(config, source))?;
+    }
+    let packs = Some(blobs.packs());
+    Ok(OpenedBlobs { blobs: Arc::new(blobs), packs })
+}
+
+/// Records that packs are in a bucket from now on: those of all repositories, if there are no repositories yet.
+async fn begin_packs(store: &Store) -> Result<(), StoreError> {
+    store
+        .write(async |tx: Tx| {
+            let (first, _) = repositories::batch(&tx, None, 1).await?;
+            bucket::set_place(&tx, first.is_empty());
+            Ok(())
+        })
+        .await
 }
 
 /// Opens the blobs to list, read and remove them. Creates nothing. `store`: a bucket must belong to this store. `None`:
 /// any bucket is accepted.
-pub(crate) async fn blobs_to_check(config: &Config, store: Option<&Store>) -> Result<Arc<dyn BlobStore>, DataDirError> {
+pub(crate) async fn blobs_to_check(config: &Config, store: Option<&Store>) -> Result<OpenedBlobs, DataDirError> {
     let Some(url) = &config.blobs.url else {
-        return Ok(Arc::new(LocalBlobs::at(config.data_dir.join(directory()))));
+        let blobs = Arc::new(LocalBlobs::at(config.data_dir.join(directory())));
+        return Ok(OpenedBlobs { blobs, packs: None });
     };
     let blobs = S3Blobs::without_directory(&config.blobs, url).await?;
     if let Some(store) = store {
-        let (id, next_file) = identity(config, store).await?;
-        blobs.check(&id, next_file).await?;
+        let StoreFacts { id, next_file, has_packs } = StoreFacts::read(config, store).await?;
+        blobs.check(&id, next_file, has_packs).await?;
     }
-    Ok(Arc::new(blobs))
+    let packs = Some(blobs.packs());
+    Ok(OpenedBlobs { blobs: Arc::new(blobs), packs })
 }
 
 /// Gives the bucket, if there is one, the identity of `store`, whatever it had before. Without a bucket, makes the data
@@ -55,10 +84,13 @@ pub(crate) async fn blobs_to_check(config: &Config, store: Option<&Store>) -> Re
 pub(crate) async fn adopt_bucket(config: &Config, store: &Store) -> Result<(), DataDirError> {
     let Some(url) = &config.blobs.url else {
         let forgotten = S3Blobs::forget_use(&config.data_dir).await;
-        return forgotten.map_err(|source| DataDirError::from_io(config, source));
+        forgotten.map_err(|source| DataDirError::from_io(config, source))?;
+        return bucket_packs::adopt(config, store, None).await;
     };
-    let (id, next_file) = identity(config, store).await?;
-    let next_file = S3Blobs::without_directory(&config.blobs, url).await?.adopt(&id, next_file).await?;
+    let StoreFacts { id, next_file, .. } = StoreFacts::read(config, store).await?;
+    let blobs = S3Blobs::without_directory(&config.blobs, url).await?;
+    let next_file = blobs.adopt(&id, next_file).await?;
+    bucket_packs::adopt(config, store, Some(&blobs.packs())).await?;
     raise_next_file(config, store, next_file).await
 }
 
@@ -69,15 +101,27 @@ async fn raise_next_file(config: &Config, store: &Store, next_file: u64) -> Resu
     raised.await.map_err(|source| DataDirError::from_store(config, source))
 }
 
-/// Returns the identity of `store` in hexadecimal, and the first number that it has not reserved for a block.
-async fn identity(config: &Config, store: &Store) -> Result<(String, u64), DataDirError> {
-    let read = async {
-        let snapshot = store.read().await?;
-        StoreState::read(&snapshot, false).await
-    };
-    let state = read.await.map_err(|source| DataDirError::from_store(config, source))?;
-    let id = state.identity.as_ref().map(|identity| hex::encode(&identity.id)).unwrap_or_default();
-    Ok((id, state.next_id(IdKind::BlockFile)))
+/// What a bucket is compared with.
+struct StoreFacts {
+    /// The identity of the store, in hexadecimal.
+    id: String,
+    /// The first number that the store has not reserved for a block.
+    next_file: u64,
+    /// Whether packs are in a bucket.
+    has_packs: bool,
+}
+
+impl StoreFacts {
+    async fn read(config: &Config, store: &Store) -> Result<Self, DataDirError> {
+        let read = async {
+            let snapshot = store.read().await?;
+            let state = StoreState::read(&snapshot, false, false).await?;
+            Ok((state, bucket::place(&snapshot).await?.is_some()))
+        };
+        let (state, has_packs) = read.await.map_err(|source| DataDirError::from_store(config, source))?;
+        let id = state.identity.as_ref().map(|identity| hex::encode(&identity.id)).unwrap_or_default();
+        Ok(Self { id, next_file: state.next_id(IdKind::BlockFile), has_packs })
+    }
 }
 
 fn directory() -> &'static Path {

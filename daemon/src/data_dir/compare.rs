@@ -6,7 +6,7 @@ use super::{
     disk::{DirectoryKind, DirectoryState, DiskState},
     file::FileState,
 };
-use crate::store::{Read, StoreError, artifacts, identity, ids::IdKind, repositories};
+use crate::store::{Read, StoreError, artifacts, identity, ids::IdKind, packs::bucket, repositories};
 
 /// Maximum number of rows to check until a row requires data on disk.
 const SAMPLE: usize = 200;
@@ -22,16 +22,28 @@ pub struct StoreState {
     pub has_repositories: bool,
     /// Whether an artifact must have files. Determined only if an identity file is missing.
     pub has_artifacts: bool,
+    /// The directories that can be created from the bucket. They may be empty, or older than the store.
+    pub copies: Vec<DirectoryKind>,
 }
 
 impl StoreState {
-    /// Reads the state. `rows`: also determine whether rows require data on disk.
-    pub async fn read(read: &impl Read, rows: bool) -> Result<Self, StoreError> {
+    /// Reads the state. `rows`: also determine whether rows require data on disk. `bucket`: the daemon has a bucket.
+    ///
+    /// With a bucket, blocks are never in the data directory. The bucket itself is compared with the store later.
+    pub async fn read(read: &impl Read, rows: bool, bucket: bool) -> Result<Self, StoreError> {
+        let mut copies = Vec::new();
+        if bucket {
+            copies.push(DirectoryKind::Artifacts);
+            if bucket::place(read).await?.is_some_and(|place| place.complete) {
+                copies.push(DirectoryKind::Repositories);
+            }
+        }
         let mut directory = Self {
             identity: identity::get(read).await?,
             next_ids: identity::next_ids(read).await?,
             has_repositories: false,
             has_artifacts: false,
+            copies,
         };
         if rows {
             let (page, _) = repositories::batch(read, None, SAMPLE).await?;
@@ -54,8 +66,10 @@ impl StoreState {
         self.next_ids.iter().find(|(of, _)| *of == kind).map_or(1, |(_, next)| *next)
     }
 
+    /// Returns whether rows require data in a directory.
     fn has_rows(&self, kind: DirectoryKind) -> bool {
         match kind {
+            _ if self.copies.contains(&kind) => false,
             DirectoryKind::Repositories => self.has_repositories,
             DirectoryKind::Artifacts => self.has_artifacts,
         }
@@ -104,7 +118,8 @@ fn compare_directory(store: &StoreState, directory: &DirectoryState) -> Option<P
     if file.mark > identity.pending {
         return Some(PairingProblem::StoreOlder(kind));
     }
-    if file.mark < identity.confirmed {
+    // After another daemon has used the store with a directory of its own.
+    if file.mark < identity.confirmed && !store.copies.contains(&kind) {
         return Some(PairingProblem::DataOlder(kind));
     }
     let ahead = IdKind::ALL.iter().any(|ids| file.next_id(*ids) > store.next_id(*ids));
@@ -133,6 +148,7 @@ mod tests {
             next_ids: vec![(IdKind::Repository, 65), (IdKind::Artifact, 65)],
             has_repositories: true,
             has_artifacts: true,
+            copies: Vec::new(),
         }
     }
 
@@ -164,6 +180,24 @@ mod tests {
             compare_directory(&store(4, 5), &directory(FileState::Missing, Some(1))),
             Some(PairingProblem::NoIdentityFile(kind))
         );
+    }
+
+    #[test]
+    fn a_directory_whose_content_is_in_the_bucket_may_be_empty_or_older_than_the_store() {
+        let store = StoreState { copies: vec![DirectoryKind::Repositories], ..store(4, 5) };
+        for accepted in [directory(FileState::Missing, None), directory(file(1, 3, 65), None)] {
+            assert_eq!(compare_directory(&store, &accepted), None);
+            let of_artifacts = DirectoryState { kind: DirectoryKind::Artifacts, ..accepted };
+            assert!(compare_directory(&store, &of_artifacts).is_some(), "another directory");
+        }
+        let kind = DirectoryKind::Repositories;
+        for (found, highest, problem) in [
+            (file(2, 5, 65), None, PairingProblem::OtherIdentity(kind)),
+            (file(1, 6, 65), None, PairingProblem::StoreOlder(kind)),
+            (FileState::Missing, Some(1), PairingProblem::NoIdentityFile(kind)),
+        ] {
+            assert_eq!(compare_directory(&store, &directory(found, highest)), Some(problem));
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! anything is created or changed. The store's half is in `store::identity`.
 
 mod blobs;
+mod bucket_packs;
 mod compare;
 mod copy;
 mod disk;
@@ -27,7 +28,7 @@ use std::{
 use async_trait::async_trait;
 
 pub(crate) use self::{
-    blobs::{adopt_bucket, blobs_to_check, open_blobs},
+    blobs::{OpenedBlobs, adopt_bucket, blobs_to_check, open_blobs},
     node_id::node_id,
     open::{create_dir, open_or_create_store, open_store, open_unchanged, store_location, store_may_exist},
     store_key::{KeySources, keyring_for_reading},
@@ -90,14 +91,15 @@ pub fn check_missing_store(config: &Config) -> Result<(), PairError> {
 
 /// Compares `store` with the data directories. Writes nothing.
 pub async fn check(store: &Store, config: &Config) -> Result<StoreState, PairError> {
-    check_as(store, &store_location(config), &config.data_dir).await
+    check_as(store, &store_location(config), config).await
 }
 
 /// Like [`check`], for a store in another place.
-async fn check_as(store: &Store, file: &Path, data_dir: &Path) -> Result<StoreState, PairError> {
+async fn check_as(store: &Store, file: &Path, config: &Config) -> Result<StoreState, PairError> {
+    let data_dir = config.data_dir.as_path();
     let dir = data_dir.to_owned();
     let disk = tasks::blocking(move || inspect_disk(&dir)).await.map_err(failed(data_dir))?;
-    let state = StoreState::read(&store.read().await?, disk.lacks_files()).await?;
+    let state = StoreState::read(&store.read().await?, disk.lacks_files(), config.blobs.url.is_some()).await?;
     let problems = compare(&state, &disk);
     if problems.is_empty() {
         return Ok(state);

@@ -58,7 +58,7 @@ pub async fn restore(config: &Config, from: &Path, dry_run: bool, clock: Clock) 
     let copy = open_unchanged(from).await.map_err(failed)?;
     let copy = Store::open_as_is(Arc::new(copy)).await;
     let copy = copy.map_err(|source| DataDirError::from_store_file(from, data_dir, source))?;
-    check_as(&copy, from, data_dir).await.map_err(|error| DataDirError::from_pair(config, error))?;
+    check_as(&copy, from, config).await.map_err(|error| DataDirError::from_pair(config, error))?;
     KeySources::read(config).await?.check(&copy, from).await?;
     drop(copy);
     if dry_run {

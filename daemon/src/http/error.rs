@@ -137,12 +137,13 @@ impl From<Error> for ApiError {
 
 impl ApiError {
     fn of_storage(error: &Error, status: StatusCode) -> Self {
-        match error {
-            _ if status == StatusCode::SERVICE_UNAVAILABLE => {
-                Self::new(status, "the store is not available, try again")
-            }
-            _ => Self::internal(),
+        if status != StatusCode::SERVICE_UNAVAILABLE {
+            return Self::internal();
         }
+        let what = if matches!(error, Error::Blob { .. }) { "bucket" } else { "store" };
+        let mut response = Self::new(status, format!("the {what} is not available, try again"));
+        response.details.retry_after_secs = retry_after_secs(error);
+        response
     }
 }
 

@@ -30,7 +30,7 @@ use super::{
     work::WorkShares,
 };
 use crate::{
-    blob::{BlobStore, digest::Digests},
+    blob::{BlobStore, PackObjects, digest::Digests},
     clock::Millis,
     delivery::DeliveryContext,
     id_locks::IdLocks,
@@ -52,6 +52,8 @@ pub struct ContextFields {
     pub delivery: DeliveryContext,
     /// Stores the bytes of artifacts.
     pub blobs: Arc<dyn BlobStore>,
+    /// The packs in the bucket. `None`: they are only in the directories of repositories.
+    pub packs: Option<PackObjects>,
     /// Computes the digests of uploads while they are received.
     pub digests: Digests,
     /// Remembers which artifacts were compared with their SHA-256 when they were downloaded.

@@ -190,6 +190,7 @@ impl From<CopyError> for Error {
         match error {
             CopyError::Store(source) => Self::Store { doing: DOING, source },
             CopyError::Git(source) => Self::git(DOING)(source),
+            CopyError::Bucket(source) => Self::Blob { doing: DOING, source },
             CopyError::Late => Self::Behind,
         }
     }

@@ -9,6 +9,7 @@ pub mod authentication;
 pub mod backup_stream;
 pub mod backups;
 pub mod browse;
+pub mod bucket_packs;
 pub mod bundles;
 pub mod caches;
 pub mod ci;

@@ -5,6 +5,8 @@
 //! transaction the daemon was killed: git may have found objects in it since, and later packs build on them. So a
 //! manifest always has the objects that its packs name, and a pack without a row is never removed.
 //!
+//! If packs are in a bucket, each of these packs is stored there first (`bucket_packs`).
+//!
 //! A pack that tidying or pruning has dropped (`tidying`) is left out until its files are removed. In a repository of
 //! an earlier release, the files decide until its manifest is written (`adopt`).
 //!
@@ -16,8 +18,9 @@ use std::{collections::BTreeSet, error::Error as StdError};
 
 use farrier_proto::store::StoredPack;
 
-use super::{Context, Error, tidying};
+use super::{Context, Error, bucket_packs, tidying};
 use crate::{
+    copies::facts,
     git::{PackChanges, PackFacts, PublishError, RepositoryLock, Workspace},
     store::{
         Tx, dropped_packs,
@@ -41,7 +44,7 @@ pub(super) async fn unnamed(context: &Context, repository: u64, _lock: &Reposito
     // Without a manifest as well, because the names of new packs are synced here.
     let changes = changes(context, repository, version.sha256, known.into_keys().collect()).await?;
     if !version.has_manifest {
-        return Ok(Packs::new());
+        return bucket_packs::require_manifest(context, repository).await.map(|()| Packs::new());
     }
     for name in &changes.missing {
         tracing::error!(repository, name, "a pack of the repository is missing; run farrierd check-data");
@@ -49,16 +52,26 @@ pub(super) async fn unnamed(context: &Context, repository: u64, _lock: &Reposito
     for (name, problem) in &changes.unreadable {
         tracing::error!(repository, name, problem, "a file of a pack cannot be used; run farrierd check-data");
     }
-    Ok(rows(changes))
+    bucket_packs::stored(context, repository, rows(changes)).await
 }
 
 /// Returns the manifest of a directory that was created for a repository without a row. `None` if it has loose objects,
-/// because an earlier release wrote them; then the manifest is written at the next use ([`adopt`]).
+/// because an earlier release wrote it; then the manifest is written at the next use ([`adopt`]). If packs are in a
+/// bucket, loose objects are packed instead.
 pub(super) async fn of_new(context: &Context, repository: u64, sha256: bool) -> Result<Option<Packs>, Error> {
     if context.git.has_loose_objects(repository).await.map_err(Error::git(DOING))? {
-        return Ok(None);
+        if context.packs.is_none() {
+            return Ok(None);
+        }
+        // No backup has the repository, because it has no row yet.
+        pack_loose_objects(context, repository, &context.git.lock(repository).await).await?;
     }
-    complete(context, repository, sha256).await.map(Some)
+    complete(context, repository, sha256, Packs::new()).await.map(Some)
+}
+
+async fn pack_loose_objects(context: &Context, repository: u64, lock: &RepositoryLock) -> Result<(), Error> {
+    let packed = context.git.pack_loose_objects(repository, lock).await;
+    packed.map_err(Error::git("packing the loose objects of a repository"))
 }
 
 /// Writes the manifest of a repository that has none: an earlier release wrote it, or was killed while git replaced
@@ -73,8 +86,7 @@ pub(super) async fn adopt(context: &Context, repository: u64, lock: &RepositoryL
         if context.git.removals().is_held() {
             return Ok(());
         }
-        let packed = context.git.pack_loose_objects(repository, lock).await;
-        packed.map_err(Error::git("packing the loose objects of a repository"))?;
+        pack_loose_objects(context, repository, lock).await?;
     }
     write(context, repository, version.sha256).await
 }
@@ -165,17 +177,27 @@ async fn is_whole(context: &Context, repository: u64) -> Result<bool, Error> {
 
 /// Makes the packs in the directory the manifest.
 async fn write(context: &Context, repository: u64, sha256: bool) -> Result<(), Error> {
-    let packs = &complete(context, repository, sha256).await?;
+    let known = packs::all(&context.store.read().await?, repository).await?;
+    let packs = &complete(context, repository, sha256, known).await?;
     context.store.write(async |tx: Tx| Ok::<_, Error>(packs::replace(&tx, repository, packs).await?)).await
 }
 
 /// Returns all packs in the directory. Fails if one cannot be read: a manifest without it would hide the damage.
-async fn complete(context: &Context, repository: u64, sha256: bool) -> Result<Packs, Error> {
+/// `known`: rows of packs, which may be in the bucket already.
+async fn complete(context: &Context, repository: u64, sha256: bool, known: Packs) -> Result<Packs, Error> {
     let changes = changes(context, repository, sha256, BTreeSet::new()).await?;
-    match changes.unreadable.first() {
-        Some((name, problem)) => Err(Error::Conflict { reason: format!("the pack {name} cannot be used: {problem}") }),
-        None => Ok(rows(changes)),
+    if let Some((name, problem)) = changes.unreadable.first() {
+        return Err(Error::Conflict { reason: format!("the pack {name} cannot be used: {problem}") });
     }
+    let mut packs = rows(changes);
+    for (name, before) in known {
+        if let Some(row) = packs.get_mut(&name)
+            && facts(row.clone()) == facts(before.clone())
+        {
+            *row = before;
+        }
+    }
+    bucket_packs::stored(context, repository, packs).await
 }
 
 /// Compares the directory of a repository with the packs `known`. Packs that were dropped are left out.
@@ -190,7 +212,7 @@ async fn changes(
     context.git.pack_changes(repository, sha256, (known, dropped)).await.map_err(Error::git(DOING))
 }
 
-/// Returns the rows for the packs that a manifest does not have.
+/// Returns the rows for the packs that a manifest does not have. They are not in a bucket yet.
 pub fn rows(changes: PackChanges) -> Packs {
     let row = |PackFacts { bytes, digest, index_bytes, index_digest, objects }| StoredPack {
         bytes,
@@ -198,12 +220,7 @@ pub fn rows(changes: PackChanges) -> Packs {
         index_bytes,
         index_digest,
         objects,
+        object: String::new(),
     };
     changes.added.into_iter().map(|(name, facts)| (name, row(facts))).collect()
-}
-
-/// Returns what a row says about the files of a pack.
-pub fn facts(row: StoredPack) -> PackFacts {
-    let StoredPack { bytes, digest, index_bytes, index_digest, objects } = row;
-    PackFacts { bytes, digest, index_bytes, index_digest, objects }
 }

@@ -12,7 +12,7 @@ use super::{
     Read, StoreError, Tx,
     engine::{Range, Scan},
     keys,
-    packs::{self, Packs},
+    packs::{self, Packs, bucket},
 };
 use crate::clock::Millis;
 
@@ -76,14 +76,22 @@ pub async fn take_back(tx: &Tx, repository: u64, names: &BTreeSet<String>) -> Re
 pub async fn forget(tx: &Tx, repository: u64, names: &[String]) -> Result<(), StoreError> {
     for name in names {
         if let Some(row) = tx.get::<DroppedPack>(&keys::dropped_pack(repository, name)).await? {
-            delete(tx, repository, name, &row);
+            forget_row(tx, repository, name, &row);
         }
     }
     Ok(())
 }
 
+/// Deletes the row of a dropped pack. Its objects in the bucket are not used any more.
+pub(super) fn forget_row(tx: &Tx, repository: u64, name: &str, row: &DroppedPack) {
+    delete(tx, repository, name, row);
+    if let Some(pack) = &row.pack {
+        bucket::note_unused(tx, repository, name, pack);
+    }
+}
+
 /// Deletes the row of a dropped pack, and its place in the order of times.
-pub(super) fn delete(tx: &Tx, repository: u64, name: &str, row: &DroppedPack) {
+fn delete(tx: &Tx, repository: u64, name: &str, row: &DroppedPack) {
     tx.delete(keys::dropped_pack(repository, name));
     tx.delete(keys::dropped_pack_due(row.due_ms, repository, name));
 }

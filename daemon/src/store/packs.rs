@@ -4,6 +4,8 @@
 //! existing manifest; [`replace`] writes a manifest as a whole. Both are called by a holder of the lock of the
 //! repository, or for a repository that has no row yet, after the files were synced.
 
+pub mod bucket;
+
 use std::collections::BTreeMap;
 
 use farrier_proto::store::{Format, RepositoryVersion, StoredPack};
@@ -46,8 +48,14 @@ pub fn add(tx: &Tx, repository: u64, packs: &Packs) {
 /// Makes `packs` the manifest of a repository.
 pub async fn replace(tx: &Tx, repository: u64, packs: &Packs) -> Result<(), StoreError> {
     let Some(before) = refs::version(tx, repository).await? else { return Ok(()) };
-    for name in all(tx, repository).await?.keys().filter(|name| !packs.contains_key(*name)) {
-        tx.delete(keys::stored_pack(repository, name));
+    for (name, dropped) in all(tx, repository).await? {
+        let kept = packs.get(&name);
+        if kept.is_none_or(|kept| kept.object != dropped.object) {
+            bucket::note_unused(tx, repository, &name, &dropped);
+        }
+        if kept.is_none() {
+            tx.delete(keys::stored_pack(repository, &name));
+        }
     }
     add(tx, repository, packs);
     tx.put(keys::repository_version(repository), &RepositoryVersion { has_manifest: true, ..before });
@@ -59,6 +67,16 @@ pub async fn replace(tx: &Tx, repository: u64, packs: &Packs) -> Result<(), Stor
 pub async fn suspend(tx: &Tx, repository: u64) -> Result<(), StoreError> {
     if let Some(before) = refs::version(tx, repository).await? {
         tx.put(keys::repository_version(repository), &RepositoryVersion { has_manifest: false, ..before });
+    }
+    Ok(())
+}
+
+/// Notes that `key` with `value` is about to be deleted with its repository. Does nothing if it is not a pack.
+pub(super) fn note_removed(tx: &Tx, repository: u64, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+    if key.starts_with(&keys::stored_packs(repository))
+        && let Some(name) = keys::stored_pack_name(key)
+    {
+        bucket::note_unused(tx, repository, name, &value::decode(key, value)?);
     }
     Ok(())
 }

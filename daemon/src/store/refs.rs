@@ -13,7 +13,7 @@ use farrier_proto::store::{ChangeRecord, PushMark, RefStep, Reference, Repositor
 use super::{
     Read, StoreError, Tx, dropped_packs,
     engine::{EngineError, Key, Range, Scan},
-    keys, value,
+    keys, packs, value,
 };
 
 pub use self::convert::{convert, is_converted};
@@ -202,8 +202,9 @@ pub async fn forget_some(tx: &Tx, repository: u64, limit: usize) -> Result<bool,
     let pairs = tx.scan_bytes(&Scan::of(Range::prefix(keys::repository_refs(repository)), limit)).await?;
     let is_last = pairs.len() < limit;
     for (key, bytes) in pairs {
+        packs::note_removed(tx, repository, &key, &bytes)?;
         if let Some(name) = keys::dropped_pack_name(&key) {
-            dropped_packs::delete(tx, repository, name, &value::decode(&key, &bytes)?);
+            dropped_packs::forget_row(tx, repository, name, &value::decode(&key, &bytes)?);
         }
         tx.delete(key);
     }

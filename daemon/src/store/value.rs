@@ -11,9 +11,10 @@ use super::{StoreError, keyring::OpenError};
 ///
 /// Level 2: values may be encrypted. Level 3: repositories are also listed by stars and forks. Level 4: the rows of
 /// refs decide, not their files. Level 5: the ids of events and deliveries are derived from the order of transactions.
-/// Level 6: packs have rows, which an earlier release would leave behind when it repacks. Level 7: dropped packs have
-/// rows, without which an earlier release would make their files part of the repository again, and the ids of audit
-/// entries are derived from the order of transactions.
+/// Level 6: packs have rows, which an earlier release would leave behind when it repacks. Level 7: the ids of audit
+/// entries are derived from the order of transactions. Dropped packs have rows, without which an earlier release would
+/// make their files part of the repository again. Rows of packs say where the pack is in the bucket; an earlier release
+/// would add packs that are not there.
 pub const FORMAT_LEVEL: u32 = 7;
 
 /// Format byte of a prost message of `store.proto`.

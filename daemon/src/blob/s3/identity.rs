@@ -48,10 +48,10 @@ pub(super) struct RecordedFiles {
 
 impl S3Blobs {
     /// Checks that the prefix belongs to the store with this identity, whose next file has the number `next_file`.
-    /// Gives it this identity if it is empty and the store never had a block. Returns the first number that no block
-    /// in the bucket can have; the store must not assign lower ones.
-    pub async fn pair(&self, id: &str, next_file: u64) -> Result<u64, BlobError> {
-        let recorded = match self.check(id, next_file).await? {
+    /// Gives it this identity if it is empty and the store never had a block or, with `has_packs`, a pack in a bucket.
+    /// Returns the first number that no block in the bucket can have; the store must not assign lower ones.
+    pub async fn pair(&self, id: &str, next_file: u64, has_packs: bool) -> Result<u64, BlobError> {
+        let recorded = match self.check(id, next_file, has_packs).await? {
             Some(recorded) => recorded,
             None => self.claim(id, next_file).await?,
         };
@@ -62,7 +62,7 @@ impl S3Blobs {
     }
 
     /// Like [`S3Blobs::pair`], but writes nothing. Returns `None` if the prefix is unused.
-    pub async fn check(&self, id: &str, next_file: u64) -> Result<Option<u64>, BlobError> {
+    pub async fn check(&self, id: &str, next_file: u64, has_packs: bool) -> Result<Option<u64>, BlobError> {
         match self.bucket.identity().await? {
             Some(found) if found.id != id => self.refused(
                 "it belongs to another store; nothing was changed. Correct blobs.url, or run farrierd check-data \
@@ -75,12 +75,16 @@ impl S3Blobs {
             ),
             Some(found) => Ok(Some(found.next_file)),
             None if !self.is_empty().await? => self.refused(
-                "it has blocks but no object store-id; nothing was changed. Run farrierd check-data --adopt to use \
+                "it has blocks or packs but no object store-id; nothing was changed. Run farrierd check-data --adopt to use \
                  these objects with this store",
             ),
             None if next_file > 1 => self.refused(
                 "it is empty, but the store has artifacts; nothing was changed. Correct blobs.url, or copy the \
                  directory artifacts to the prefix a/ and run farrierd check-data --adopt",
+            ),
+            None if has_packs => self.refused(
+                "it is empty, but the packs of the store are in a bucket; nothing was changed. Correct blobs.url, or copy \
+                 the objects to the prefix",
             ),
             None => Ok(None),
         }
@@ -112,8 +116,13 @@ impl S3Blobs {
     }
 
     async fn is_empty(&self) -> Result<bool, BlobError> {
-        let first = self.bucket.objects.list(Some(&self.bucket.blocks())).next().await;
-        first.transpose().map(|first| first.is_none()).map_err(bucket_unavailable("listing artifacts"))
+        for prefix in [self.bucket.blocks(), self.bucket.packs()] {
+            let first = self.bucket.objects.list(Some(&prefix)).next().await.transpose();
+            if first.map_err(bucket_unavailable("listing the bucket"))?.is_some() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn refused<T>(&self, reason: &str) -> Result<T, BlobError> {

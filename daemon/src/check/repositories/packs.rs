@@ -2,11 +2,12 @@
 
 use std::{collections::BTreeSet, mem};
 
-use farrier_proto::store::Repository;
+use farrier_proto::store::{Repository, StoredPack};
 
 use super::{Check, CheckError, Class};
 use crate::{
-    service::packs::{facts, rows},
+    copies::facts,
+    service::packs::rows,
     store::{
         Tx, dropped_packs,
         packs::{self, Packs},
@@ -34,7 +35,12 @@ pub(super) async fn check(check: &mut Check, row: &Repository, subject: &str) ->
             return Ok(());
         }
     };
-    let missing = mem::take(&mut changes.missing);
+    let mut missing = mem::take(&mut changes.missing);
+    let on_disk: Packs = known.iter().filter(|(name, _)| !missing.contains(name)).map(owned).collect();
+    if check.packs.is_some() {
+        // The daemon fetches those that are in the bucket, which is checked separately.
+        missing.retain(|name| known.get(name).is_none_or(|row| row.object.is_empty()));
+    }
     let mut lost = Vec::new();
     for name in &missing {
         if check.git.has_pack_file(row.id, name).await {
@@ -46,13 +52,17 @@ pub(super) async fn check(check: &mut Check, row: &Repository, subject: &str) ->
             lost.push(name.as_str());
         }
     }
-    let present: Packs = known.into_iter().filter(|(name, _)| !missing.contains(name)).collect();
-    let facts_of = present.iter().map(|(name, row)| (name.clone(), facts(row.clone())));
+    let facts_of = on_disk.iter().map(|(name, row)| (name.clone(), facts(row.clone())));
     let damaged = check.git.damaged_packs(row.id, version.sha256, facts_of.collect(), check.options.git).await;
     for (name, problem) in damaged.into_iter().chain(mem::take(&mut changes.unreadable)) {
         check.add_finding(Class::Damage, subject, format!("the pack {name}: {problem}"));
     }
+    let present: Packs = known.into_iter().filter(|(name, _)| !missing.contains(name)).collect();
     if lost.is_empty() { Ok(()) } else { check_lost(check, row, subject, &lost, &(present, rows(changes))).await }
+}
+
+fn owned((name, row): (&String, &StoredPack)) -> (String, StoredPack) {
+    (name.clone(), row.clone())
 }
 
 /// Reports packs of the manifest that are missing. If the repository has every object that its refs reach, a program
@@ -74,7 +84,10 @@ async fn check_lost(
     let message = format!("packs were replaced by another program, and no object of a ref is missing: {names}");
     let (store, id) = (check.store.clone(), row.id);
     let packs: &Packs = &left.iter().chain(new).map(|(name, row)| (name.clone(), row.clone())).collect();
-    let replaced = async move { store.write(async |tx: Tx| packs::replace(&tx, id, packs).await).await };
+    let replaced = store.write(async |tx: Tx| {
+        packs::replace(&tx, id, packs).await?;
+        packs::bucket::note_incomplete(&tx).await
+    });
     check.repair((Class::Unfinished, subject.to_owned(), message), replaced).await;
     Ok(())
 }

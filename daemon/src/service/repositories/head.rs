@@ -44,7 +44,9 @@ pub(in crate::service) async fn follow_locked(context: &Context, id: u64, _lock:
 async fn try_follow(context: &Context, id: u64) -> Result<(), Error> {
     let row = repositories::get(&context.store.read().await?, id).await?;
     let row = row.filter(|row| !row.deleted && migrations::pending(row).is_none());
-    if let Some(row) = &row {
+    // A directory that is missing is created with the branch in the row.
+    let is_copy = context.packs.is_some() && !context.git.exists(id).await.map_err(Error::git("setting HEAD"))?;
+    if let Some(row) = row.as_ref().filter(|_| !is_copy) {
         context.git.set_head(id, &row.default_branch).await.map_err(Error::git("setting HEAD"))?;
     }
     let set_to = row.map(|row| row.default_branch);

@@ -100,6 +100,27 @@ pub fn dropped_pack_of_due(key: &[u8]) -> Option<(u64, &str)> {
     Some((u64::from_be_bytes(*repository), std::str::from_utf8(name.strip_suffix(&[0])?).ok()?))
 }
 
+/// `gd/<rid>/<object>`: unused objects of a pack in the bucket.
+pub fn unused_pack_object(repository: u64, object: &str) -> Key {
+    Builder::new("gd").id(repository).exact(object).build()
+}
+
+/// Returns the prefix of `gd/`.
+pub fn unused_pack_objects() -> Key {
+    Builder::new("gd").build()
+}
+
+/// Returns the repository and the object in a key of [`unused_pack_object`].
+pub fn unused_pack_object_parts(key: &[u8]) -> Option<(u64, &str)> {
+    let object = key.get(unused_pack_objects().len() + size_of::<u64>()..)?.strip_suffix(&[0])?;
+    Some((first_id(key)?, std::str::from_utf8(object).ok()?))
+}
+
+/// `m/packs`: exists if packs are in a bucket.
+pub fn packs_in_bucket() -> Key {
+    Builder::new("m").raw(b"packs").build()
+}
+
 /// `rf/<rid>/<ref>`: the value of a ref in stores up to format level 3.
 pub fn ref_tip(repository: u64, name: &str) -> Key {
     Builder::new("rf").id(repository).exact(name).build()
@@ -176,6 +197,9 @@ mod tests {
         for outside in [stored_pack(8, "pack-1"), stored_ref(7, "pack-1"), repository_version(7)] {
             assert!(!outside.starts_with(&stored_packs(7)));
         }
+        let unused = unused_pack_object(7, "0af1");
+        assert!(unused.starts_with(&unused_pack_objects()) && !unused.starts_with(&repository_refs(7)));
+        assert_eq!(unused_pack_object_parts(&unused), Some((7, "0af1")));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Git over HTTP, tested with the real git as the client.
 
 mod access;
+mod bucket;
 mod bundles;
 mod commands_of_push;
 mod events;

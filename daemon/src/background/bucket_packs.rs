@@ -1,0 +1,59 @@
+//! Stores packs of an earlier release in the bucket, and removes objects of packs that no row names.
+
+use std::{error::Error as StdError, time::Duration};
+
+use crate::{
+    clock::Millis,
+    service::{Context, bucket_packs},
+    wake::Wake,
+};
+
+const DAY_MS: Millis = 86_400_000;
+/// Pause before the first sweep, so that a start is not slowed down.
+const FIRST_MS: Millis = 600_000;
+/// Pause before packs that could not be stored are tried again.
+const PAUSE: Duration = Duration::from_secs(60);
+
+/// Runs until the daemon stops. Packs are in a bucket.
+pub async fn run(context: Context) {
+    let stop = context.tasks.stop().clone();
+    let work = async {
+        tokio::join!(fill(&context), sweep(&context));
+    };
+    tokio::select! {
+        () = stop.cancelled() => {}
+        () = work => {}
+    }
+}
+
+/// Stores packs until the bucket has all.
+async fn fill(context: &Context) {
+    loop {
+        match bucket_packs::fill(context).await {
+            Ok(true) => return,
+            Ok(false) => {}
+            Err(error) => {
+                let error = &error as &dyn StdError;
+                tracing::warn!(error, "packs could not be stored in the bucket and will be tried again");
+            }
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+async fn sweep(context: &Context) {
+    let timer = Wake::default();
+    let mut pause_ms = FIRST_MS;
+    loop {
+        timer.wait(&context.clock, Some(context.now_ms().saturating_add(pause_ms))).await;
+        pause_ms = DAY_MS;
+        match bucket_packs::sweep(context).await {
+            Ok(0) => {}
+            Ok(packs) => tracing::info!(packs, "removed packs from the bucket"),
+            Err(error) => {
+                let error = &error as &dyn StdError;
+                tracing::warn!(error, "removing packs from the bucket failed and will be tried again in a day");
+            }
+        }
+    }
+}

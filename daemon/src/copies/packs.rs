@@ -1,0 +1,178 @@
+//! Fetches packs from the bucket: all packs of a repository that has no directory, and those that its directory lacks.
+//!
+//! The manifest decides which packs a repository has. Files that it does not name stay in the directory: a pack of a
+//! change that was not recorded may be needed by the next one, and git may be replacing packs. A pack gets its name
+//! when its size, its ends and its content agree with the manifest. A new directory gets its name when it has all
+//! packs.
+//!
+//! A directory is compared with the manifest when it is first used after a start, when its files of refs are behind,
+//! and after git has failed in it. Only names and sizes are compared; `check-data` compares contents.
+
+use std::{collections::BTreeMap, error::Error as StdError};
+
+use farrier_proto::store::{Repository, RepositoryVersion, StoredPack};
+use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
+
+use super::{Copies, CopyError};
+use crate::{
+    blob::{PackFile, PackObject, PackObjects},
+    git::{Git, GitError, PackFacts, PackTarget, RepositoryLock, Temporary},
+    store::{
+        packs::{self, Packs, bucket},
+        refs, repositories,
+    },
+};
+
+/// Packs that are fetched at the same time, for one repository.
+const PACKS_AT_ONCE: usize = 4;
+
+/// Returns what a row says about the files of a pack.
+pub fn facts(row: StoredPack) -> PackFacts {
+    let StoredPack { bytes, digest, index_bytes, index_digest, objects, object: _ } = row;
+    PackFacts { bytes, digest, index_bytes, index_digest, objects }
+}
+
+fn facts_of_all(packs: &Packs) -> BTreeMap<String, PackFacts> {
+    packs.iter().map(|(name, row)| (name.clone(), facts(row.clone()))).collect()
+}
+
+impl Copies {
+    /// Forgets the version of a copy whose directory was removed, or in which git failed because a pack is missing, so
+    /// that its packs are fetched. Does nothing if packs are only on this disk.
+    pub(super) async fn note_damage(&self, repository: u64, version: &RepositoryVersion) -> Result<(), CopyError> {
+        if self.packs.is_none() || self.known.get(repository).is_none() {
+            return Ok(());
+        }
+        let is_damaged = if self.git.take_suspect(repository) {
+            !self.is_complete(repository, version).await?
+        } else {
+            !self.git.exists(repository).await?
+        };
+        if is_damaged {
+            self.known.forget(repository);
+        }
+        Ok(())
+    }
+
+    /// Returns whether the directory has the right `HEAD` and all packs of the manifest, or packs are only on this
+    /// disk. Another daemon may have changed both since this machine had the store.
+    pub(super) async fn is_complete(&self, repository: u64, version: &RepositoryVersion) -> Result<bool, CopyError> {
+        if self.packs.is_none() {
+            return Ok(true);
+        }
+        let read = self.store.read().await?;
+        let row = repositories::get(&read, repository).await?;
+        let named = if version.has_manifest { packs::all(&read, repository).await? } else { Packs::new() };
+        drop(read);
+        if !self.git.exists(repository).await? {
+            return Ok(false);
+        }
+        Ok(self.has_head(repository, row.as_ref()).await
+            && self.git.lacking_packs(repository, facts_of_all(&named)).await?.is_empty())
+    }
+
+    /// Returns whether `HEAD` names the default branch in the row.
+    async fn has_head(&self, repository: u64, row: Option<&Repository>) -> bool {
+        let head = self.git.head(repository).await.ok().flatten();
+        row.is_none_or(|row| head.as_ref() == Some(&row.default_branch))
+    }
+
+    /// Ensures that a repository has a directory with the right `HEAD` and all packs of the manifest, as far as they
+    /// are in the bucket.
+    pub(super) async fn complete_packs(&self, repository: u64, lock: &RepositoryLock) -> Result<(), CopyError> {
+        let Some(objects) = &self.packs else { return Ok(()) };
+        let read = self.store.read().await?;
+        let Some(version) = refs::version(&read, repository).await?.filter(|version| !version.from_disk) else {
+            return Ok(());
+        };
+        let named = packs::all(&read, repository).await?;
+        let row = repositories::get(&read, repository).await?;
+        drop(read);
+        let fetch = Fetch { git: &self.git, objects, repository, sha256: version.sha256 };
+        if !self.git.exists(repository).await? {
+            let Some(row) = row.filter(|_| version.has_manifest && bucket::are_all(&named)) else {
+                tracing::error!(repository, "the directory of a repository is missing; run farrierd check-data");
+                return Ok(());
+            };
+            return fetch.directory(&row.default_branch, &named, lock).await;
+        }
+        if let Some(row) = row.filter(|row| !row.deleted)
+            && !self.has_head(repository, Some(&row)).await
+        {
+            self.git.set_head(repository, &row.default_branch).await?;
+        }
+        // Without a manifest, the directory decides.
+        if !version.has_manifest {
+            return Ok(());
+        }
+        let lacking = self.git.lacking_packs(repository, facts_of_all(&named)).await?;
+        let lacking: Packs =
+            lacking.into_iter().filter_map(|(name, _)| named.get_key_value(&name)).map(owned).collect();
+        fetch.missing(lacking, lock).await
+    }
+}
+
+fn owned((name, row): (&String, &StoredPack)) -> (String, StoredPack) {
+    (name.clone(), row.clone())
+}
+
+/// Fetches packs of a repository.
+struct Fetch<'a> {
+    git: &'a Git,
+    objects: &'a PackObjects,
+    repository: u64,
+    sha256: bool,
+}
+
+impl Fetch<'_> {
+    /// Creates the directory of a repository from all of its packs.
+    async fn directory(&self, default_branch: &str, packs: &Packs, lock: &RepositoryLock) -> Result<(), CopyError> {
+        let repository = self.repository;
+        let copy = self.git.begin_copy(repository, default_branch, self.sha256, lock).await?;
+        if let Err(error) = self.packs(packs, &copy).await {
+            self.git.discard_copy(copy).await;
+            return Err(error);
+        }
+        self.git.publish_copy(repository, copy, lock).await?;
+        self.git.note_packs_replaced(repository, lock);
+        tracing::info!(repository, packs = packs.len(), "the directory of a repository was created from the bucket");
+        Ok(())
+    }
+
+    /// Adds packs that the directory lacks. Those that are not in the bucket are left out, for an operator.
+    async fn missing(&self, mut lacking: Packs, lock: &RepositoryLock) -> Result<(), CopyError> {
+        let repository = self.repository;
+        for (name, _) in lacking.iter().filter(|(_, row)| row.object.is_empty()) {
+            tracing::error!(repository, name, "a pack of the repository is missing; run farrierd check-data");
+        }
+        lacking.retain(|_, row| !row.object.is_empty());
+        if lacking.is_empty() {
+            return Ok(());
+        }
+        let target = self.git.packs_of(repository, lock).await?;
+        self.packs(&lacking, &target).await?;
+        self.git.note_packs_replaced(repository, lock);
+        tracing::info!(repository, packs = lacking.len(), "missing packs of a repository were fetched from the bucket");
+        Ok(())
+    }
+
+    async fn packs(&self, packs: &Packs, target: &PackTarget) -> Result<(), CopyError> {
+        let fetched: Vec<_> = packs.iter().map(|(name, row)| self.pack(name, row, target).boxed()).collect();
+        stream::iter(fetched).buffer_unordered(PACKS_AT_ONCE).try_collect().await
+    }
+
+    async fn pack(&self, name: &str, row: &StoredPack, target: &PackTarget) -> Result<(), CopyError> {
+        let pack = PackObject { repository: self.repository, name: name.to_owned(), object: row.object.clone() };
+        let temporary = Temporary(target.temporary());
+        tokio::try_join!(
+            self.objects.fetch(&pack, PackFile::Pack, &temporary.0.pack),
+            self.objects.fetch(&pack, PackFile::Index, &temporary.0.index),
+        )?;
+        let put = target.put(temporary.0.clone(), name, facts(row.clone()), self.sha256).await;
+        put.inspect_err(|error: &GitError| {
+            let (repository, error) = (self.repository, error as &dyn StdError);
+            tracing::error!(repository, name, error, "a pack in the bucket cannot be used; run farrierd check-data");
+        })?;
+        Ok(())
+    }
+}
