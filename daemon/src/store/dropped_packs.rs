@@ -151,4 +151,33 @@ mod tests {
             .expect("rows");
         assert_eq!(state().await, (set(&[]), set(&[]), vec![]), "a deleted repository leaves nothing");
     }
+
+    #[tokio::test]
+    async fn a_dropped_pack_keeps_its_objects_in_the_bucket_until_its_files_are_removed() {
+        let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store");
+        let pack = StoredPack { bytes: 9, object: "0af1".into(), ..StoredPack::default() };
+        let rows = Packs::from([("pack-1".to_owned(), pack)]);
+        let create = async |tx: Tx| {
+            refs::create(&tx, REPOSITORY, false, true, &[]);
+            packs::replace(&tx, REPOSITORY, &rows).await?;
+            drop_all(&tx, REPOSITORY, &rows, 60);
+            Ok::<_, StoreError>(())
+        };
+        store.write(create).await.expect("rows");
+        let unused = async || {
+            let read = store.read().await.expect("a snapshot");
+            assert!(bucket::is_named(&read, REPOSITORY, "pack-1", "0af1").await.expect("rows"));
+            bucket::unused(&read, None, 9).await.expect("rows").len()
+        };
+        assert_eq!(unused().await, 0);
+        store.write(async |tx: Tx| take_back(&tx, REPOSITORY, &set(&["pack-1"])).await).await.expect("rows");
+        assert_eq!(unused().await, 0, "the manifest names them again");
+        let drop_again = async |tx: Tx| {
+            drop_all(&tx, REPOSITORY, &rows, 60);
+            Ok::<_, StoreError>(())
+        };
+        store.write(drop_again).await.expect("rows");
+        store.write(async |tx: Tx| forget(&tx, REPOSITORY, &["pack-1".to_owned()]).await).await.expect("rows");
+        assert_eq!(unused().await, 1);
+    }
 }

@@ -20,6 +20,8 @@ use crate::support::{
 };
 
 const NOW: i64 = 1_764_000_000_000;
+/// Pushes after which the packs of a repository are combined.
+const PUSHES: usize = 21;
 /// Larger than one part of a multipart upload.
 const LARGE: usize = 9 << 20;
 
@@ -347,4 +349,38 @@ async fn the_packs_of_a_removed_repository_are_removed_and_young_objects_without
     let left = packs_in(&bucket).await;
     assert!(left.contains(&format!("{young}.pack")), "{left:?}");
     verify(&work, &other, "clone");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn combined_packs_are_in_the_bucket_and_those_that_they_replace_are_removed_later() {
+    let Some(bucket) = TestBucket::start().await else { return };
+    let mut farrier = TestDaemon::with_clock(Clock::manual(NOW), |config| {
+        config.blobs.keep_deleted = std::time::Duration::from_secs(3_600);
+        bucket.configure(&mut config.blobs);
+    })
+    .await;
+    let remote = super::demo_of(&farrier).await;
+    let work = Client::init(farrier.scratch().join("work"));
+    for number in 0..PUSHES {
+        work.commit("a", noise(100, number));
+        work.done(&["push", "-q", &remote, "main"]);
+    }
+    // The index of a replaced pack is removed at once.
+    let named = || files(&farrier.data_dir(), 1).into_iter().filter(|pack| pack.with_extension("idx").exists()).count();
+    eventually("packs were combined", async || named() < PUSHES).await;
+    assert!(packs_in(&bucket).await.len() > PUSHES, "replaced packs stay for a while");
+    eventually("replaced packs are removed", async || {
+        farrier.clock.advance_ms(600_000);
+        packs_in(&bucket).await.len() == named() && files(&farrier.data_dir(), 1).len() == named()
+    })
+    .await;
+    let token = farrier.token("admin", &["write:repository"]).await;
+    farrier.stop().await;
+    fs::remove_dir_all(farrier.data_dir().join("repositories")).expect("removed");
+    farrier.start_in_process(Clock::system()).await;
+    let remote = farrier.remote("admin/demo", &token);
+    verify(&work, &remote, "clone");
+    work.commit("a", "after the loss");
+    work.done(&["push", "-q", &remote, "main"]);
+    verify(&work, &remote, "again");
 }
