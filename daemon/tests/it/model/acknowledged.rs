@@ -84,6 +84,15 @@ impl Acknowledged {
         self.repositories.values().any(|row| row.state == State::Live && row.name == name)
     }
 
+    /// Whether rows of the store require data in the directory `name`.
+    pub(super) fn requires(&self, name: &str) -> bool {
+        let is_listed = |state: State| state != State::Unlisted;
+        match name {
+            "repositories" => self.repositories.values().any(|row| is_listed(row.state)),
+            _ => self.artifacts.values().any(|row| is_listed(row.state)),
+        }
+    }
+
     /// Removes objects that retention may have removed, given the latest time of the daemon's clock.
     pub(super) fn retire(&mut self, latest_ms: i64) {
         let is_kept = |state| !matches!(state, State::Deleted(at) if latest_ms >= at + SET_ASIDE_MS);
