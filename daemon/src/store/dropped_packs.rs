@@ -16,27 +16,12 @@ use super::{
 };
 use crate::clock::Millis;
 
-/// Number of rows to read at a time.
-const PAGE: usize = 1_000;
-
 /// Dropped packs by name.
 pub type DroppedPacks = BTreeMap<String, DroppedPack>;
 
 /// Returns the dropped packs of a repository whose files may exist.
 pub async fn all(read: &impl Read, repository: u64) -> Result<DroppedPacks, StoreError> {
-    let (mut dropped, mut range) = (DroppedPacks::new(), Range::prefix(keys::dropped_packs(repository)));
-    loop {
-        let page = read.scan::<DroppedPack>(&Scan::of(range.clone(), PAGE)).await?;
-        let is_last = page.len() < PAGE;
-        if let Some((last, _)) = page.last() {
-            range = range.after(last);
-        }
-        dropped
-            .extend(page.into_iter().filter_map(|(key, row)| Some((keys::dropped_pack_name(&key)?.to_owned(), row))));
-        if is_last {
-            return Ok(dropped);
-        }
-    }
+    packs::by_name(read, keys::dropped_packs(repository), keys::dropped_pack_name).await
 }
 
 /// Returns at most `limit` dropped packs, with their repository and name, in the order of the times at which their

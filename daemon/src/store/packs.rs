@@ -9,10 +9,11 @@ pub mod bucket;
 use std::collections::BTreeMap;
 
 use farrier_proto::store::{Format, RepositoryVersion, StoredPack};
+use prost::Message;
 
 use super::{
     Read, Store, StoreError, Tx,
-    engine::{Range, Scan},
+    engine::{Key, Range, Scan},
     keys, raise_format, refs, value,
 };
 
@@ -24,16 +25,25 @@ pub type Packs = BTreeMap<String, StoredPack>;
 
 /// Returns the packs in the manifest of a repository.
 pub async fn all(read: &impl Read, repository: u64) -> Result<Packs, StoreError> {
-    let (mut packs, mut range) = (Packs::new(), Range::prefix(keys::stored_packs(repository)));
+    by_name(read, keys::stored_packs(repository), keys::stored_pack_name).await
+}
+
+/// Returns all rows whose keys begin with `prefix`, by the name that `name_of` finds in their keys.
+pub(super) async fn by_name<T: Message + Default>(
+    read: &impl Read,
+    prefix: Key,
+    name_of: fn(&[u8]) -> Option<&str>,
+) -> Result<BTreeMap<String, T>, StoreError> {
+    let (mut rows, mut range) = (BTreeMap::new(), Range::prefix(prefix));
     loop {
-        let page = read.scan::<StoredPack>(&Scan::of(range.clone(), PAGE)).await?;
+        let page = read.scan::<T>(&Scan::of(range.clone(), PAGE)).await?;
         let is_last = page.len() < PAGE;
         if let Some((last, _)) = page.last() {
             range = range.after(last);
         }
-        packs.extend(page.into_iter().filter_map(|(key, row)| Some((keys::stored_pack_name(&key)?.to_owned(), row))));
+        rows.extend(page.into_iter().filter_map(|(key, row)| Some((name_of(&key)?.to_owned(), row))));
         if is_last {
-            return Ok(packs);
+            return Ok(rows);
         }
     }
 }
