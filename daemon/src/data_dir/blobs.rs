@@ -5,7 +5,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use super::{DataDirError, DirectoryKind, StoreState, bucket_packs};
+use super::{DataDirError, DirectoryKind, StoreState, bucket_packs, node_id::node_id};
 use crate::{
     blob::{BlobStore, LocalBlobs, PackObjects, S3Blobs},
     config::Config,
@@ -15,6 +15,7 @@ use crate::{
         packs::bucket,
         repositories,
     },
+    tasks,
 };
 
 /// Where the daemon stores bytes.
@@ -43,7 +44,10 @@ pub(crate) async fn open_blobs(config: &Config, store: &Store) -> Result<OpenedB
     let StoreFacts { id, next_file, has_packs } = &about;
     S3Blobs::without_directory(&config.blobs, url).await?.check(id, *next_file, *has_packs).await?;
     let blobs = S3Blobs::open(&config.blobs, url, &config.data_dir).await?;
-    let next_file = blobs.pair(id, *next_file, *has_packs).await?;
+    let data_dir = config.data_dir.clone();
+    let node = tasks::blocking(move || node_id(&data_dir)).await;
+    let node = node.map_err(|source| DataDirError::from_io(config, source))?;
+    let next_file = blobs.pair(id, *next_file, *has_packs, node).await?;
     raise_next_file(config, store, next_file).await?;
     if !has_packs {
         begin_packs(store).await.map_err(|source| DataDirError::from_store(config, source))?;

@@ -1,4 +1,7 @@
-//! The object that says to which store the prefix of a bucket belongs, and which numbers of files may be in use.
+//! The objects that say to which store the prefix of a bucket belongs, and which numbers of files may be in use.
+//!
+//! Each node records the numbers that it uses in an object of its own, so that several daemons can use a prefix. The
+//! highest recorded number counts.
 //!
 //! Without it, a daemon with the wrong bucket would treat the objects of another store as waste, and a store that was
 //! restored to an older state would assign numbers again and overwrite newer objects.
@@ -17,8 +20,10 @@ use tokio::sync::Mutex;
 
 use super::{BlobError, Bucket, BucketError, S3Blobs, UploadKey, bucket_unavailable, unavailable};
 
-/// Name of the object, below the prefix.
+/// Name of the object with the identity, below the prefix.
 const NAME: &str = "store-id";
+/// Prefix of the objects with the numbers that nodes use, below the prefix.
+const NUMBERS: &str = "numbers";
 /// Largest object that is read as an identity.
 const BYTES_MAX: u64 = 1_024;
 /// Numbers of files that are recorded ahead, so that few blocks need a second request.
@@ -28,19 +33,19 @@ const SETTLE: Duration = Duration::from_secs(1);
 /// How long a block waits while another one records numbers.
 const RECORDING_MAX: Duration = Duration::from_secs(30);
 
-/// The contents of the object: two lines.
+/// The contents of an object: two lines.
 struct Identity {
     /// Identity of the store.
     id: String,
-    /// No block has this number or a higher one. 0: not recorded.
+    /// No block of the writer of the object has this number or a higher one. 0: not recorded.
     next_file: u64,
 }
 
-/// The numbers of files that the object records. They are recorded before a block with the number is sent.
+/// The numbers of files that are recorded, as far as this daemon knows. They are recorded before a block with the number is sent.
 #[derive(Default)]
 pub(super) struct RecordedFiles {
-    /// Identity of the store. Not set: the bucket is not paired, and nothing is recorded.
-    id: OnceLock<String>,
+    /// Identity of the store, and the object of the node. Not set: the bucket is not paired, and nothing is recorded.
+    owner: OnceLock<(String, Path)>,
     /// The first number that is not recorded.
     next: AtomicU64,
     recording: Mutex<()>,
@@ -49,15 +54,18 @@ pub(super) struct RecordedFiles {
 impl S3Blobs {
     /// Checks that the prefix belongs to the store with this identity, whose next file has the number `next_file`.
     /// Gives it this identity if it is empty and the store never had a block or, with `has_packs`, a pack in a bucket.
-    /// Returns the first number that no block in the bucket can have; the store must not assign lower ones.
-    pub async fn pair(&self, id: &str, next_file: u64, has_packs: bool) -> Result<u64, BlobError> {
+    /// Returns the first number that no block in the bucket can have; the store must not assign lower ones, unless
+    /// another daemon uses the store.
+    ///
+    /// `node`: the ID of the node, which records the numbers that it uses from now on.
+    pub async fn pair(&self, id: &str, next_file: u64, has_packs: bool, node: u64) -> Result<u64, BlobError> {
         let recorded = match self.check(id, next_file, has_packs).await? {
             Some(recorded) => recorded,
             None => self.claim(id, next_file).await?,
         };
         self.bucket.recorded.next.store(recorded, Ordering::Release);
         // A second call has the same identity.
-        _ = self.bucket.recorded.id.set(id.to_owned());
+        _ = self.bucket.recorded.owner.set((id.to_owned(), self.bucket.numbers_object(node)));
         Ok(recorded)
     }
 
@@ -68,8 +76,9 @@ impl S3Blobs {
                 "it belongs to another store; nothing was changed. Correct blobs.url, or run farrierd check-data \
                  --adopt to use these objects with this store",
             ),
-            // The numbers are recorded ahead, so some may be missing in the store.
-            Some(found) if found.next_file > next_file.saturating_add(STEP) => self.refused(
+            // The numbers are recorded ahead, so some may be missing in the store. Another daemon may have recorded more
+            // since the store was read.
+            Some(found) if found.next_file > next_file.saturating_add(2 * STEP) => self.refused(
                 "it has newer blocks than the store, which was probably restored from a backup; nothing was changed. \
                  Restore a newer backup, or run farrierd check-data --adopt to set the newer blocks aside",
             ),
@@ -94,19 +103,21 @@ impl S3Blobs {
     pub async fn adopt(&self, id: &str, next_file: u64) -> Result<u64, BlobError> {
         let recorded = self.bucket.identity().await?.map_or(0, |found| found.next_file);
         let next_file = recorded.max(next_file);
-        let written = self.bucket.write_identity(id, next_file, PutMode::Overwrite).await;
+        let object = self.bucket.identity_object();
+        let written = self.bucket.write_identity(&object, id, next_file, PutMode::Overwrite).await;
         written.map_err(bucket_unavailable("writing the identity of the bucket"))?;
         Ok(next_file)
     }
 
     /// Gives an unused prefix this identity, unless another daemon does so at the same time.
     async fn claim(&self, id: &str, next_file: u64) -> Result<u64, BlobError> {
-        let failed = || bucket_unavailable("writing the identity of the bucket");
+        let (failed, object) =
+            (|| bucket_unavailable("writing the identity of the bucket"), self.bucket.identity_object());
         // Not all servers support the condition, and some ignore it.
-        if self.bucket.write_identity(id, next_file, PutMode::Create).await.is_err()
+        if self.bucket.write_identity(&object, id, next_file, PutMode::Create).await.is_err()
             && self.bucket.identity().await?.is_none()
         {
-            self.bucket.write_identity(id, next_file, PutMode::Overwrite).await.map_err(failed())?;
+            self.bucket.write_identity(&object, id, next_file, PutMode::Overwrite).await.map_err(failed())?;
         }
         tokio::time::sleep(SETTLE).await;
         match self.bucket.identity().await? {
@@ -134,8 +145,8 @@ impl Bucket {
     /// Returns when the object records the number `file`, which a block is about to use.
     pub(super) async fn record_file(&self, key: UploadKey, file: u64) -> Result<(), BlobError> {
         const DOING: &str = "recording the number of a block of";
-        let RecordedFiles { id, next, recording } = &self.recorded;
-        let Some(id) = id.get() else { return Ok(()) };
+        let RecordedFiles { owner, next, recording } = &self.recorded;
+        let Some((id, object)) = owner.get() else { return Ok(()) };
         let is_recorded = || file < next.load(Ordering::Acquire);
         if is_recorded() {
             return Ok(());
@@ -149,20 +160,34 @@ impl Bucket {
             return Ok(());
         }
         let next_file = file.saturating_add(STEP);
-        self.write_identity(id, next_file, PutMode::Overwrite).await.map_err(unavailable(DOING, key))?;
+        let written = self.write_identity(object, id, next_file, PutMode::Overwrite).await;
+        written.map_err(unavailable(DOING, key))?;
         next.store(next_file, Ordering::Release);
         Ok(())
     }
 
-    async fn write_identity(&self, id: &str, next_file: u64, mode: PutMode) -> object_store::Result<()> {
+    async fn write_identity(&self, object: &Path, id: &str, next_file: u64, mode: PutMode) -> object_store::Result<()> {
         let payload = PutPayload::from(format!("{id}\n{next_file}\n"));
         let options = PutOptions { mode, ..PutOptions::default() };
-        self.objects.put_opts(&self.identity_object(), payload, options).await.map(drop)
+        self.objects.put_opts(object, payload, options).await.map(drop)
     }
 
+    /// Returns the identity of the prefix, with the highest number that was recorded. Objects of nodes that used the
+    /// prefix for another store count as well, because their blocks may still be there.
     async fn identity(&self) -> Result<Option<Identity>, BlobError> {
+        let Some(mut identity) = self.read_identity(&self.identity_object()).await? else { return Ok(None) };
+        let mut objects = self.objects.list(Some(&self.prefix.clone().join(NUMBERS)));
+        while let Some(object) = objects.next().await.transpose().map_err(bucket_unavailable("listing the bucket"))? {
+            if let Some(numbers) = self.read_identity(&object.location).await? {
+                identity.next_file = identity.next_file.max(numbers.next_file);
+            }
+        }
+        Ok(Some(identity))
+    }
+
+    async fn read_identity(&self, object: &Path) -> Result<Option<Identity>, BlobError> {
         let failed = || bucket_unavailable("reading the identity of the bucket");
-        let found = match self.objects.get_opts(&self.identity_object(), GetOptions::default()).await {
+        let found = match self.objects.get_opts(object, GetOptions::default()).await {
             Ok(found) => found,
             Err(Error::NotFound { .. }) => return Ok(None),
             Err(error) => return Err(failed()(error)),
@@ -180,5 +205,10 @@ impl Bucket {
 
     fn identity_object(&self) -> Path {
         self.prefix.clone().join(NAME)
+    }
+
+    /// Returns the object with the numbers that a node uses.
+    fn numbers_object(&self, node: u64) -> Path {
+        self.prefix.clone().join(NUMBERS).join(format!("{node:016x}"))
     }
 }

@@ -12,6 +12,7 @@ use self::bucket::FaultyBucket;
 use super::{write::PART_BYTES, *};
 use crate::{blob::WrittenBlock, clock::Clock};
 
+const NODE: u64 = 17;
 const KEY: UploadKey = UploadKey { artifact: 7, generation: 2 };
 const PLAIN: RequestedChecksums = RequestedChecksums { md5: false, crc64: false, sha256: false };
 const PART: usize = 8 * 1024 * 1024;
@@ -174,31 +175,31 @@ async fn an_object_that_is_too_large_to_be_copied_at_once_is_copied_in_parts() {
 async fn a_prefix_belongs_to_one_store() {
     let Stored { blobs, bucket, directory } = stored(0);
     let reason = async |blobs: &S3Blobs, id: &str, next_file: u64| {
-        blobs.pair(id, next_file, false).await.expect_err("refused").to_string()
+        blobs.pair(id, next_file, false, NODE).await.expect_err("refused").to_string()
     };
     assert!(reason(&blobs, "aa", 65).await.contains("it is empty"), "rows need its blocks");
     assert_eq!(blobs.check("aa", 1, false).await.expect("unused"), None);
     assert_eq!(bucket.names().await, Vec::<String>::new(), "a check writes nothing");
-    assert_eq!(blobs.pair("aa", 1, false).await.expect("unused"), 1);
-    assert_eq!(blobs.pair("aa", 65, false).await.expect("the same store"), 1);
+    assert_eq!(blobs.pair("aa", 1, false, NODE).await.expect("unused"), 1);
+    assert_eq!(blobs.pair("aa", 65, false, NODE).await.expect("the same store"), 1);
     assert!(reason(&blobs, "bb", 1).await.contains("another store"));
     assert_eq!(blobs.adopt("bb", 129).await.expect("adopted"), 129);
     assert_eq!(blobs.check("bb", 193, false).await.expect("the same store"), Some(129));
 
     let second = blobs_in(&bucket, "ci", directory.path(), 0);
-    second.pair("cc", 1, false).await.expect("another prefix of the same bucket");
+    second.pair("cc", 1, false, NODE).await.expect("another prefix of the same bucket");
     bucket.plant("ci/a/1/1/1").await;
     bucket.remove("ci/store-id").await;
     assert!(reason(&second, "cc", 1).await.contains("no object store-id"));
     bucket.fail("get");
-    let error = second.pair("cc", 1, false).await.expect_err("the server fails");
+    let error = second.pair("cc", 1, false, NODE).await.expect_err("the server fails");
     assert!(matches!(error, BlobError::BucketUnavailable { .. }), "{error:?}");
 }
 
 #[tokio::test]
 async fn a_store_that_was_restored_never_assigns_the_number_of_a_newer_block() {
     let Stored { blobs, bucket, directory } = stored(0);
-    blobs.pair("aa", 1, false).await.expect("unused");
+    blobs.pair("aa", 1, false, NODE).await.expect("unused");
     bucket.take_calls();
     for file in 1..=3 {
         put(&blobs, file, b"block").await.expect("written");
@@ -207,9 +208,9 @@ async fn a_store_that_was_restored_never_assigns_the_number_of_a_newer_block() {
     put(&blobs, 5_000, b"block").await.expect("written");
 
     let blobs = blobs_in(&bucket, "ci/builds", directory.path(), 0);
-    let error = blobs.pair("aa", 65, false).await.expect_err("the store is older").to_string();
+    let error = blobs.pair("aa", 65, false, NODE).await.expect_err("the store is older").to_string();
     assert!(error.contains("newer blocks than the store"), "{error}");
-    assert!(blobs.pair("aa", 5_057, false).await.expect("the same state") > 5_000);
+    assert!(blobs.pair("aa", 5_057, false, NODE).await.expect("the same state") > 5_000);
     assert!(blobs.adopt("bb", 65).await.expect("adopted") > 5_000, "the store does not assign these numbers again");
 
     bucket.fail("put");
@@ -218,9 +219,21 @@ async fn a_store_that_was_restored_never_assigns_the_number_of_a_newer_block() {
 }
 
 #[tokio::test]
+async fn the_highest_number_that_a_node_has_recorded_counts() {
+    let Stored { blobs: first, bucket, directory } = stored(0);
+    first.pair("aa", 1, false, NODE).await.expect("unused");
+    let second = blobs_in(&bucket, "ci/builds", directory.path(), 0);
+    second.pair("aa", 1, false, NODE + 1).await.expect("the same store");
+    put(&first, 5_000, b"block").await.expect("written");
+    put(&second, 70, b"block").await.expect("written");
+    let third = blobs_in(&bucket, "ci/builds", directory.path(), 0);
+    assert!(third.pair("aa", 5_001, false, NODE + 2).await.expect("the same store") > 5_000);
+}
+
+#[tokio::test]
 async fn a_server_may_refuse_conditional_requests() {
     let Stored { blobs, bucket, directory: _directory } = stored(0);
     bucket.refuse_conditions();
-    blobs.pair("aa", 1, false).await.expect("unused");
+    blobs.pair("aa", 1, false, NODE).await.expect("unused");
     assert_eq!(blobs.check("aa", 1, false).await.expect("the same store"), Some(1));
 }
