@@ -86,6 +86,12 @@ pub enum Command {
         #[command(subcommand)]
         command: StoreCommand,
     },
+    /// Manage the bytes of artifacts, cache entries, files of releases and LFS objects
+    Blobs {
+        /// What to do.
+        #[command(subcommand)]
+        command: BlobsCommand,
+    },
     /// Back up the data directory to another directory, also while the daemon runs
     ///
     /// The backup has the store, repositories, artifacts, caches, LFS objects, files of releases, keys and the
@@ -140,6 +146,30 @@ pub enum StoreCommand {
         #[arg(long, value_name = "ENGINE")]
         to: EngineName,
     },
+}
+
+/// Commands for the bytes of artifacts.
+#[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
+pub enum BlobsCommand {
+    /// Copy the blocks from the data directory to the bucket `blobs.url`, or back
+    ///
+    /// Copies only what the target does not have, and removes nothing. Can run while the daemon uses the source; stop
+    /// the daemon and run it again to copy the rest. Packs of repositories are not copied: the daemon stores them in
+    /// the bucket when it runs.
+    Copy {
+        /// Where to copy to; the other place is the source
+        #[arg(long, value_name = "PLACE")]
+        to: PlaceName,
+    },
+}
+
+/// The name of a place for blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PlaceName {
+    /// The bucket of `blobs.url`
+    Bucket,
+    /// The directory `artifacts` in the data directory
+    Directory,
 }
 
 /// The name of an engine, as in `store.engine`.

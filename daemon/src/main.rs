@@ -1,13 +1,14 @@
 //! The program `farrierd`: command line, signals, exit codes.
 
 mod backup_command;
+mod blobs_command;
 
 use std::{error::Error as StdError, fmt::Display, io::Write as _, path::Path, process::ExitCode};
 
 use clap::Parser as _;
 use farrierd::{
     RunError, Started,
-    args::{self, Args, ArgsError, Command, EngineName, StoreCommand},
+    args::{self, Args, ArgsError, BlobsCommand, Command, EngineName, StoreCommand},
     check::{self, CheckError, Decision, Options},
     clock::Clock,
     config::{Config, DefaultPaths, StoreEngine},
@@ -74,6 +75,7 @@ fn main() -> ExitCode {
             return backup_command::restore(&config, source, *from_tar, backup.as_deref(), *dry_run);
         }
         Some(Command::Store { command: StoreCommand::Copy { to } }) => return copy_store(&config, *to),
+        Some(Command::Blobs { command: BlobsCommand::Copy { to } }) => return blobs_command::copy(&config, *to),
         Some(Command::RotateKey { discard_secrets }) => return rotate_key(&config, *discard_secrets),
         Some(Command::Reload { pid }) => return reload_daemon(*pid, &config),
         Some(Command::CheckConfig { .. }) | None => {}

@@ -7,6 +7,7 @@
 //! become paths.
 
 mod checksums;
+mod copy_blocks;
 pub mod digest;
 mod error;
 pub mod local;
@@ -22,6 +23,7 @@ use futures_util::stream::BoxStream;
 use rustix::fs::StatVfsMountFlags;
 
 pub use self::{
+    copy_blocks::{CopiedBlocks, copy_blocks},
     error::{BlobError, BucketError},
     local::LocalBlobs,
     reader::BlockReader,

@@ -9,6 +9,7 @@ mod blobs;
 mod bucket_packs;
 mod compare;
 mod copy;
+mod copy_blobs;
 mod disk;
 mod error;
 mod file;
@@ -36,6 +37,7 @@ pub(crate) use self::{
 pub use self::{
     compare::{PairingProblem, StoreState, compare},
     copy::{CopiedStore, CopyStoreError, copy_store},
+    copy_blobs::{BlobPlace, CopiedBlobs, CopyBlobsError, copy_blobs},
     disk::{DirectoryKind, DirectoryState, DiskState, inspect_disk},
     error::DataDirError,
     file::{FILE, MarkFile},

@@ -109,6 +109,25 @@ impl S3Blobs {
         Ok(next_file)
     }
 
+    /// Gives an unused prefix this identity before blocks are copied to it. Fails if it belongs to another store, whose
+    /// blocks a copy would replace.
+    pub async fn begin_copy(&self, id: &str) -> Result<(), BlobError> {
+        match self.bucket.identity().await? {
+            Some(_) => self.require_identity(id).await,
+            None if !self.is_empty().await? => self.refused("it has blocks or packs but no object store-id"),
+            None => self.claim(id, 1).await.map(drop),
+        }
+    }
+
+    /// Fails unless the prefix belongs to the store with this identity.
+    pub async fn require_identity(&self, id: &str) -> Result<(), BlobError> {
+        match self.bucket.identity().await? {
+            Some(found) if found.id == id => Ok(()),
+            Some(_) => self.refused("it belongs to another store; nothing was changed. Correct blobs.url"),
+            None => self.refused("it has no object store-id; nothing was changed. Correct blobs.url"),
+        }
+    }
+
     /// Gives an unused prefix this identity, unless another daemon does so at the same time.
     async fn claim(&self, id: &str, next_file: u64) -> Result<u64, BlobError> {
         let (failed, object) =

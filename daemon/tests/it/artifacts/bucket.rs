@@ -167,3 +167,60 @@ async fn old_unfinished_uploads_below_the_prefix_are_removed() {
     left.sort_unstable();
     assert_eq!(left, names[1..], "the others are not the daemon's");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn blocks_are_copied_to_a_bucket_while_the_daemon_runs_and_back() {
+    let Some(bucket) = TestBucket::start().await else { return };
+    let mut farrier = TestDaemon::program("").await;
+    let job = with_job(&farrier).await;
+    farrier.upload(&job, "first", b"before the copy").await;
+    let copy = async |farrier: &TestDaemon, to: &str| {
+        let copied = farrier.command_with(&bucket.toml(), &["blobs", "copy", "--to", to]).await;
+        let text = String::from_utf8_lossy(&copied.stdout).into_owned();
+        assert!(copied.status.success(), "{text}{}", String::from_utf8_lossy(&copied.stderr));
+        text
+    };
+    let text = copy(&farrier, "bucket").await;
+    assert!(text.starts_with("1 blocks copied, 15 bytes; 0 were there") && text.contains("stop it"), "{text}");
+    farrier.upload(&job, "second", &noise(LARGE, 1)).await;
+    farrier.stop().await;
+    let text = copy(&farrier, "bucket").await;
+    assert!(text.starts_with("1 blocks copied") && text.contains("; 1 were there") && text.contains("Start"), "{text}");
+    farrier.start_as_program(&bucket.toml()).await;
+    let job = farrier.begin("r", Some(job.run_id)).await;
+    assert_eq!(read(&farrier, &job, "first").await, "before the copy");
+    farrier.upload(&job, "third", b"in the bucket").await;
+    farrier.stop().await;
+    let checked = farrier.command_with(&bucket.toml(), &["check-data", "--content"]).await;
+    assert!(checked.status.success(), "{checked:?}");
+
+    let refused = farrier.command_with(&bucket.toml(), &["blobs", "copy", "--to", "bucket"]).await;
+    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && error.contains("has used a bucket"), "{error}");
+    assert!(copy(&farrier, "directory").await.contains("Remove blobs.url"));
+    let adopted = farrier.command_with("", &["check-data", "--adopt"]).await;
+    assert!(adopted.status.success(), "{adopted:?}");
+    farrier.start_as_program("").await;
+    let job = farrier.begin("r", Some(job.run_id)).await;
+    assert_eq!(read(&farrier, &job, "third").await, "in the bucket");
+    assert!(read(&farrier, &job, "second").await == noise(LARGE, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn blocks_are_not_copied_to_the_bucket_of_another_store() {
+    let Some(bucket) = TestBucket::start().await else { return };
+    let other = TestDaemon::with(|config| bucket.configure(&mut config.blobs)).await;
+    let job = with_job(&other).await;
+    other.upload(&job, "x", b"of another store").await;
+    let before = bucket.names(false).await;
+    let mut farrier = TestDaemon::program("").await;
+    let job = with_job(&farrier).await;
+    farrier.upload(&job, "x", b"ours").await;
+    farrier.stop().await;
+    for to in ["bucket", "directory"] {
+        let refused = farrier.command_with(&bucket.toml(), &["blobs", "copy", "--to", to]).await;
+        let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && error.contains("belongs to another store"), "{error}");
+    }
+    assert_eq!(bucket.names(false).await, before);
+}
