@@ -4,7 +4,7 @@ use std::{error::Error as StdError, time::Duration};
 
 use crate::{
     clock::Millis,
-    service::{Context, bucket_packs},
+    service::{Context, bucket_packs, nodes},
     wake::Wake,
 };
 
@@ -13,6 +13,9 @@ const DAY_MS: Millis = 86_400_000;
 const FIRST_MS: Millis = 600_000;
 /// Pause before packs that could not be stored are tried again.
 const PAUSE: Duration = Duration::from_secs(60);
+
+/// The lease under which one node at a time removes objects.
+const LEASE: &str = "packs in the bucket";
 
 /// Runs until the daemon stops. Packs are in a bucket.
 pub async fn run(context: Context) {
@@ -26,7 +29,7 @@ pub async fn run(context: Context) {
     }
 }
 
-/// Stores packs until the bucket has all.
+/// Stores packs until the bucket has all. Every node does, because only some disks have the packs.
 async fn fill(context: &Context) {
     loop {
         match bucket_packs::fill(context).await {
@@ -41,15 +44,16 @@ async fn fill(context: &Context) {
     }
 }
 
+/// Removes objects once a day.
 async fn sweep(context: &Context) {
     let timer = Wake::default();
     let mut pause_ms = FIRST_MS;
     loop {
         timer.wait(&context.clock, Some(context.now_ms().saturating_add(pause_ms))).await;
         pause_ms = DAY_MS;
-        match bucket_packs::sweep(context).await {
-            Ok(0) => {}
-            Ok(packs) => tracing::info!(packs, "removed packs from the bucket"),
+        match nodes::under_lease(context, LEASE, bucket_packs::sweep(context)).await {
+            Ok(None | Some(0)) => {}
+            Ok(Some(packs)) => tracing::info!(packs, "removed packs from the bucket"),
             Err(error) => {
                 let error = &error as &dyn StdError;
                 tracing::warn!(error, "removing packs from the bucket failed and will be tried again in a day");

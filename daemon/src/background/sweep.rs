@@ -7,16 +7,13 @@ use crate::{
     clock::Millis,
     delivery::retention,
     service::{
-        Context, Error, artifacts, audit, caches, ci, events, hooks, lfs, marked_uploads, migrations, repositories,
-        set_aside,
+        Context, Error, artifacts, audit, caches, ci, events, hooks, lfs, marked_uploads, migrations, nodes,
+        repositories, set_aside,
     },
-    store::nodes,
 };
 
 /// Pause after a failure, so that a broken disk does not keep a core busy.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(5);
-/// Interval at which work of other nodes is checked. A node that has ended counts as alive for as long.
-const OTHERS_EVERY_MS: Millis = nodes::ALIVE_MS;
 /// Most jobs that one pass cancels.
 const JOBS: usize = 100;
 
@@ -29,9 +26,12 @@ pub async fn run(context: Context) {
     let work = async {
         set_aside::set_aside_orphans(&context).await;
         loop {
-            if let Err(error) = Box::pin(sweep_under_lease(&context)).await {
-                tracing::error!(error = &error as &dyn StdError, "the sweep failed and will be tried again");
-                tokio::time::sleep(PAUSE_AFTER_ERROR).await;
+            match Box::pin(pass(&context)).await {
+                Ok(next) => context.sweep.wait(&context.clock, next).await,
+                Err(error) => {
+                    tracing::error!(error = &error as &dyn StdError, "the sweep failed and will be tried again");
+                    tokio::time::sleep(PAUSE_AFTER_ERROR).await;
+                }
             }
         }
     };
@@ -41,24 +41,28 @@ pub async fn run(context: Context) {
     }
 }
 
-/// Takes the lease and does what is due, until the node may have lost the lease.
-async fn sweep_under_lease(context: &Context) -> Result<(), Error> {
-    let lease = context.node.hold(&context.store, &context.clock, LEASE).await?;
-    let passes = async {
-        loop {
-            let next = pass(context).await?;
-            context.sweep.wait(&context.clock, next).await;
-        }
-    };
-    tokio::select! {
-        ended = lease.scope(passes) => ended,
-        () = context.node.unsure(&context.clock) => Ok(()),
-    }
-}
-
 /// Does everything that is due. Returns when the next work is due.
 async fn pass(context: &Context) -> Result<Option<Millis>, Error> {
-    let has_others = migrations::recover(context).await? | marked_uploads::recover(context).await?;
+    let of_node = pass_of_node(context).await?;
+    let of_store = nodes::under_lease(context, LEASE, pass_of_store(context)).await?;
+    let due = of_node.into_iter().chain(of_store.flatten()).min();
+    Ok(nodes::next_check_ms(context, due))
+}
+
+/// Does what is due on this node: work on its disk, and on what it has counted in memory.
+async fn pass_of_node(context: &Context) -> Result<Option<Millis>, Error> {
+    caches::write_uses(context).await?;
+    set_aside::sweep(context).await;
+    let due =
+        [caches::next_uses_ms(context), set_aside::next_due_ms(context), retention::sweep(&context.delivery).await?];
+    Ok(due.into_iter().flatten().min())
+}
+
+/// Does what is due in the store and in the blob store, which one node at a time does.
+async fn pass_of_store(context: &Context) -> Result<Option<Millis>, Error> {
+    // Other nodes may have begun what they find. It is checked again with the next poll.
+    migrations::recover(context).await?;
+    marked_uploads::recover(context).await?;
     while ci::cancel_overdue(context, JOBS).await? == JOBS {}
     while repositories::sweep(context).await? {}
     // Before artifacts, which also removes the bytes of deleted cache entries and LFS objects.
@@ -69,13 +73,10 @@ async fn pass(context: &Context) -> Result<Option<Millis>, Error> {
     while hooks::sweep(context).await? {}
     while events::sweep(context).await? {}
     while audit::sweep(context).await? {}
-    set_aside::sweep(context).await;
     let due = [
-        has_others.then(|| context.now_ms().saturating_add(OTHERS_EVERY_MS)),
         ci::next_due_ms(context).await?,
         ci::next_summary_due_ms(context).await?,
         repositories::next_due_ms(context).await?,
-        set_aside::next_due_ms(context),
         artifacts::next_due_ms(context).await?,
         caches::next_due_ms(context).await?,
         lfs::next_due_ms(context).await?,
@@ -83,7 +84,6 @@ async fn pass(context: &Context) -> Result<Option<Millis>, Error> {
         events::next_due_ms(context).await?,
         audit::next_due_ms(context).await?,
         repositories::sweep_heads(context).await?,
-        retention::sweep(context).await?,
     ];
     Ok(due.into_iter().flatten().min())
 }

@@ -4,11 +4,14 @@ use std::error::Error as StdError;
 
 use crate::{
     clock::Millis,
-    service::{Context, tokens},
+    service::{Context, nodes, tokens},
     wake::Wake,
 };
 
 const DAY_MS: Millis = 86_400_000;
+
+/// The lease under which one node at a time deletes tokens.
+const LEASE: &str = "expired tokens";
 
 /// Runs until the daemon stops.
 pub async fn run(context: Context) {
@@ -16,7 +19,7 @@ pub async fn run(context: Context) {
     let timer = Wake::default();
     let work = async {
         loop {
-            if let Err(error) = tokens::delete_expired(&context).await {
+            if let Err(error) = nodes::under_lease(&context, LEASE, tokens::delete_expired(&context)).await {
                 let error = &error as &dyn StdError;
                 tracing::warn!(error, "deleting expired tokens failed and will be tried again in a day");
             }

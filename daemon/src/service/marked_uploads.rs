@@ -10,27 +10,24 @@ use crate::store::{Tx, releases::assets};
 const MARKS_AT_ONCE: usize = 100;
 
 /// Removes the bytes of uploads whose daemon has ended before it recorded them. The transaction that records the bytes
-/// removes their mark, so no acknowledged bytes have one. Returns whether daemons of other nodes have uploads, which
-/// may be interrupted later.
-pub async fn recover(context: &Context) -> Result<bool, Error> {
-    let (now, mut last, mut has_others) = (context.now_ms(), 0, false);
+/// removes their mark, so no acknowledged bytes have one.
+pub async fn recover(context: &Context) -> Result<(), Error> {
+    let (now, mut last) = (context.now_ms(), 0);
     loop {
         let ids = &assets::marked(&context.store.read().await?, last, MARKS_AT_ONCE).await?;
-        let Some(id) = ids.last() else { return Ok(has_others) };
+        let Some(id) = ids.last() else { return Ok(()) };
         last = *id;
         let abandon = async |tx: Tx| {
-            let mut has_others = false;
             for id in ids {
                 let Some(mark) = assets::mark_of(&tx, *id).await? else { continue };
                 match context.node.state_of(&tx, mark.begun_by.as_ref(), now).await? {
-                    WorkState::Own => {}
-                    WorkState::Elsewhere => has_others = true,
+                    WorkState::Own | WorkState::Elsewhere => {}
                     WorkState::Interrupted => assets::abandon(&tx, *id, now),
                 }
             }
-            Ok::<_, Error>(has_others)
+            Ok::<_, Error>(())
         };
-        has_others |= context.store.write(abandon).await?;
+        context.store.write(abandon).await?;
     }
 }
 

@@ -6,7 +6,7 @@ use farrier_common::VERSION;
 use farrier_proto::store::{Node, NodeStart};
 use tokio::sync::watch;
 
-use super::Context;
+use super::{Context, Error};
 use crate::{
     clock::{Clock, Millis},
     store::{
@@ -16,13 +16,16 @@ use crate::{
     },
 };
 
-/// Interval of renewals, and of attempts to take a lease.
+/// Interval of renewals.
 const INTERVAL: Duration = Duration::from_secs(5);
 /// Pause after a failed renewal.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(1);
 /// Time after which the work under a lease ends if the node was not renewed. It is shorter than the time for which the
 /// node is alive, because the renewal was sent before the store received it.
 const SURE_MS: Millis = 10_000;
+
+/// Interval at which background work reads what other nodes have changed, and at which it tries to take its lease.
+const POLL_MS: Millis = 5_000;
 
 /// What became of work that a row in the store names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,19 +102,21 @@ impl OwnNode {
         Ok(true)
     }
 
-    /// Takes the lease `name`. Waits while another node holds it, and while this node is not renewed.
-    pub async fn hold(&self, store: &Store, clock: &Clock, name: &'static str) -> Result<HeldLease, StoreError> {
-        loop {
-            let mut renewed = self.renewed.subscribe();
-            while self.sure_for_ms(clock) <= 0 {
-                // Does not fail: this node has the sender.
-                drop(renewed.changed().await);
-            }
-            let (own, now) = ((self.id, self.epoch()), clock.now_ms());
-            if let Some(lease) = store.write(async |tx: Tx| leases::take(&tx, name, own, now).await).await? {
-                return Ok(lease);
-            }
-            tokio::time::sleep(INTERVAL).await;
+    /// Takes the lease `name`. Returns `None` if another node has it, and while this node is not renewed.
+    pub async fn take(
+        &self,
+        store: &Store,
+        clock: &Clock,
+        name: &'static str,
+    ) -> Result<Option<HeldLease>, StoreError> {
+        if self.sure_for_ms(clock) <= 0 {
+            return Ok(None);
+        }
+        let (own, now) = ((self.id, self.epoch()), clock.now_ms());
+        match store.write(async |tx: Tx| leases::take(&tx, name, own, now).await).await {
+            // The node is late. It gets a new epoch at its next renewal.
+            Err(StoreError::LeaseLost { .. }) => Ok(None),
+            taken => taken,
         }
     }
 
@@ -146,6 +151,35 @@ impl OwnNode {
         }
         self.renewed.borrow().sent_ms.saturating_add(SURE_MS).saturating_sub(clock.monotonic_ms())
     }
+}
+
+/// Does `work` under the lease `name`. Returns `None` if another node has the lease, or if this node may have lost it
+/// meanwhile; then `work` is dropped. A node that has the store alone needs no lease.
+pub async fn under_lease<T>(
+    context: &Context,
+    name: &'static str,
+    work: impl Future<Output = Result<T, Error>>,
+) -> Result<Option<T>, Error> {
+    let node = &context.node;
+    if !node.is_shared {
+        return work.await.map(Some);
+    }
+    let Some(lease) = node.take(&context.store, &context.clock, name).await? else { return Ok(None) };
+    let done = tokio::select! {
+        done = lease.scope(work) => done,
+        () = node.unsure(&context.clock) => return Ok(None),
+    };
+    match done {
+        Err(Error::Store { source: StoreError::LeaseLost { .. }, .. }) => Ok(None),
+        done => done.map(Some),
+    }
+}
+
+/// Returns when background work checks again what is due. `next`: when it is due according to the store. Other nodes
+/// can write rows that are due earlier, and a lease may become free.
+pub fn next_check_ms(context: &Context, next: Option<Millis>) -> Option<Millis> {
+    let poll = context.node.is_shared.then(|| context.now_ms().saturating_add(POLL_MS));
+    next.into_iter().chain(poll).min()
 }
 
 /// Renews the row of the node until the daemon stops, and then gives its leases back. Does nothing if no other process

@@ -41,6 +41,17 @@ impl HeldLease {
     }
 }
 
+/// Runs `work` under the lease of the caller, if it has one. For work that the caller starts as a task of its own.
+pub fn inherit<T>(work: impl Future<Output = T>) -> impl Future<Output = T> {
+    let lease = CURRENT.try_with(|lease| *lease).ok();
+    async move {
+        match lease {
+            Some(lease) => lease.scope(work).await,
+            None => work.await,
+        }
+    }
+}
+
 /// Checks that the node still holds the lease of the running work, if it has one.
 pub(super) async fn check(tx: &Tx) -> Result<(), StoreError> {
     match CURRENT.try_with(|lease| *lease) {

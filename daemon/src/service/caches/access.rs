@@ -183,7 +183,7 @@ fn note(context: &Context, row: &CacheEntry, hits: u64) {
 
 /// Writes the uses of entries whose last use was written a minute ago. After an error, they are written with the next
 /// use.
-pub(super) async fn write_due(context: &Context) -> Result<(), Error> {
+pub async fn write_due(context: &Context) -> Result<(), Error> {
     let accesses = &context.caches.accesses;
     let _writing = accesses.writing.lock().await;
     let until_ms = context.now_ms();
@@ -196,6 +196,11 @@ pub(super) async fn write_due(context: &Context) -> Result<(), Error> {
     }
     wake_sweep(context);
     Ok(())
+}
+
+/// Returns when the sweep writes uses that this node has recorded. `None`: there are none.
+pub fn next_uses_ms(context: &Context) -> Option<Millis> {
+    context.caches.accesses.due_ms()
 }
 
 /// Writes the recorded uses before entries are chosen for deletion. Also waits for uses that another task writes.

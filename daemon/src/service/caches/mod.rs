@@ -22,7 +22,7 @@ use tokio::sync::Mutex;
 
 use self::{access::Accesses, upload_bytes::UploadBytes};
 pub use self::{
-    access::note_access,
+    access::{next_uses_ms, note_access, write_due as write_uses},
     finalize::{FinalizeEntry, Finalized, finalize},
     list::{CacheQuery, list, usage},
     lookup::{Lookup, find, read_address},

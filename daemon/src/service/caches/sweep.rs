@@ -21,7 +21,6 @@ const DAY_MS: Millis = 86_400_000;
 /// Handles a bounded number of due entries. Returns whether more may be due.
 pub async fn sweep(context: &Context) -> Result<bool, Error> {
     let now = context.now_ms();
-    access::write_due(context).await?;
     let mut more = delete_unused(context, now).await?;
     more |= check_reservations(context, now).await?;
     Ok(more)
@@ -35,7 +34,7 @@ pub async fn next_due_ms(context: &Context) -> Result<Option<Millis>, Error> {
         Some(retention) => caches::first_access_ms(&snapshot).await?.map(|used| used.saturating_add(retention)),
         None => None,
     };
-    Ok(check.into_iter().chain(unused).chain(context.caches.accesses.due_ms()).min())
+    Ok(check.into_iter().chain(unused).min())
 }
 
 /// Returns how long an unused entry is kept. `None`: it is never deleted for lack of use.

@@ -5,8 +5,8 @@
 //! long enough.
 //!
 //! Acknowledged data that this could remove: objects that clients have uploaded. What prevents it: before anything is
-//! removed, the refs are read again under the lock of the repository, so that none moves, and what they reach beyond
-//! the first search is searched as well. Their files are compared with the rows first, and written again if they
+//! removed, the refs are read again under the lock of the repository, and what they reach beyond the first search is
+//! searched as well. The transaction that removes objects fails if another node has moved a ref since. Their files are compared with the rows first, and written again if they
 //! differ; a repository whose files still differ loses nothing, nor does one whose search failed. An upload, and an
 //! answer to a client that the repository has the object, clear the mark in a transaction, so a push in progress has at
 //! least that time to deliver the files.
@@ -29,7 +29,7 @@ use crate::{
             Oid,
             unreferenced::{entries, remove, set_unreferenced},
         },
-        repositories,
+        refs, repositories,
     },
 };
 
@@ -209,16 +209,23 @@ async fn remove_due(
     // First without the lock, because the first search may have taken long and pushes wait for the lock.
     let between = context.git.ref_ids(repository).await.map_err(Error::git(DOING))?;
     let mut named = context.git.lfs_objects(repository, &between, before).await.map_err(Error::git(DOING))?;
-    // While it is held, no ref moves.
+    // While it is held, this node moves no ref.
     let lock = context.git.lock(repository).await;
     let lock = ref_moves::require_files(context, repository, lock).await?;
+    // Read before the refs: the lock does not keep other nodes from moving refs.
+    let version = refs::version(&context.store.read().await?, repository).await?;
     let now_refs = context.git.ref_ids(repository).await.map_err(Error::git(DOING))?;
     named.extend(context.git.lfs_objects(repository, &now_refs, &between).await.map_err(Error::git(DOING))?);
     let due: Vec<Oid> = due.into_iter().filter(|oid| !named.contains(oid)).collect();
     let (now, mut removed) = (context.now_ms(), (0, 0_u64));
     for oids in due.chunks(ROWS_AT_ONCE) {
-        let (count, bytes) =
-            context.store.write(async |tx: Tx| remove(&tx, repository, oids, until, now).await).await?;
+        let remove = async |tx: Tx| {
+            if refs::version(&tx, repository).await? != version {
+                return Err(Error::Conflict { reason: "the refs of the repository moved during the search".into() });
+            }
+            Ok(remove(&tx, repository, oids, until, now).await?)
+        };
+        let (count, bytes) = context.store.write(remove).await?;
         removed = (removed.0 + count, removed.1.saturating_add(bytes));
     }
     if removed.0 > 0 {

@@ -229,11 +229,9 @@ pub(super) fn has_ended(context: &Context, repository: u64) -> bool {
 
 /// Finishes every migration whose daemon has ended. If the repository's directory is in its final location, the
 /// migration is recorded as done, else as failed. Removes no files: partly fetched directories were removed when the
-/// directories were opened, and a directory in its final location is complete and may be the only copy. Returns whether
-/// daemons of other nodes have migrations, which may be interrupted later.
-pub async fn recover(context: &Context) -> Result<bool, Error> {
-    let (interrupted, has_others) = interrupted(context).await?;
-    for row in interrupted {
+/// directories were opened, and a directory in its final location is complete and may be the only copy.
+pub async fn recover(context: &Context) -> Result<(), Error> {
+    for row in interrupted(context).await? {
         if !context.git.exists(row.id).await.map_err(Error::git("looking for a migrated repository"))? {
             mark_failed(context, row.id, "the daemon was stopped before the repository was fetched").await?;
             tracing::info!(repository = row.id, "an interrupted migration failed");
@@ -251,27 +249,26 @@ pub async fn recover(context: &Context) -> Result<bool, Error> {
             }
         }
     }
-    Ok(has_others)
+    Ok(())
 }
 
-/// Returns the repositories whose migrations were interrupted, and whether daemons of other nodes have migrations.
-async fn interrupted(context: &Context) -> Result<(Vec<Repository>, bool), Error> {
+/// Returns the repositories whose migrations were interrupted.
+async fn interrupted(context: &Context) -> Result<Vec<Repository>, Error> {
     let rows = &repositories::migrating(&context.store.read().await?, RECOVER_MAX).await?;
     if rows.is_empty() {
-        return Ok((Vec::new(), false));
+        return Ok(Vec::new());
     }
     let now = context.now_ms();
     let sort = async |tx: Tx| {
-        let (mut interrupted, mut has_others) = (Vec::new(), false);
+        let mut interrupted = Vec::new();
         for row in rows {
             let begun_by = row.migration.as_ref().and_then(|migration| migration.begun_by.as_ref());
             match context.node.state_of(&tx, begun_by, now).await? {
-                WorkState::Own => {}
-                WorkState::Elsewhere => has_others = true,
+                WorkState::Own | WorkState::Elsewhere => {}
                 WorkState::Interrupted => interrupted.push(row.clone()),
             }
         }
-        Ok::<_, Error>((interrupted, has_others))
+        Ok::<_, Error>(interrupted)
     };
     context.store.write(sort).await
 }

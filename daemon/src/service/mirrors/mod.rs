@@ -1,8 +1,8 @@
 //! Mirrors: repositories that follow a source (pull mirrors), and copies of a repository on other servers (push
 //! mirrors).
 //!
-//! The store says which mirrors are due. [`start_due`] claims them in memory and runs each in a task of its own, so a
-//! restart needs no special code: what was not recorded is still due. A run moves refs only at its end, by the
+//! The store says which mirrors are due. One node at a time runs mirrors. [`start_due`] claims them in memory and runs
+//! each in a task of its own, so a restart needs no special code: what was not recorded is still due. A run moves refs only at its end, by the
 //! function that applies pushes. Nothing but a complete answer of the source deletes a ref.
 
 pub mod across;
@@ -16,7 +16,7 @@ mod settings;
 
 pub use self::{
     push_settings::{create_push_mirror, delete_push_mirror, push_mirror, push_mirrors, sync_push_mirrors},
-    runs::{MirrorCounts, MirrorRuns, start_due},
+    runs::{LEASE, MirrorCounts, MirrorRuns, start_due},
     settings::{convert, request_sync},
 };
 pub(super) use self::{

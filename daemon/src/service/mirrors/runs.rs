@@ -17,10 +17,16 @@ use crate::{
     clock::Millis,
     service::{Context, Error},
     shares::Holder,
-    store::{mirrors, repositories},
+    store::{leases, mirrors, repositories},
     wake::Wake,
 };
 
+/// The lease of the node that runs mirrors.
+pub const LEASE: &str = "mirrors";
+/// Interval at which a run checks whether another node has deleted its mirror.
+const CHECK_EVERY: Duration = Duration::from_secs(1);
+/// Interval at which a request checks whether the node that runs mirrors has done it.
+const RESULT_EVERY: Duration = Duration::from_millis(250);
 /// Largest number of claimed mirrors. Most of them wait for a share.
 const CLAIMS_MAX: usize = 64;
 /// Pause before the due mirrors are read again while mirrors are switched off.
@@ -134,22 +140,49 @@ pub async fn start_due(context: &Context) -> Result<Option<Millis>, Error> {
             continue;
         }
         let task_context = context.clone();
-        context.tasks.short(async move {
+        context.tasks.short(leases::inherit(async move {
             if let Some(claim) = task_context.mirrors.claim(due.repository, &due.name) {
                 let _ = run_claimed(&task_context, &claim).await; // recorded and logged
             }
-        });
+        }));
     }
     Ok(None)
 }
 
-/// Runs a mirror now, after a run that is in progress has ended. Returns why it failed.
+/// Runs a push mirror now, after a run that is in progress has ended. Returns why it failed.
 pub(super) async fn run_now(context: &Context, repository: u64, name: &str) -> Result<(), String> {
+    if context.store.is_shared() {
+        return request_run(context, repository, name).await;
+    }
     let claim = tokio::select! {
         () = context.tasks.stop().cancelled() => return Err(MirrorFailure::Stopped.to_string()),
         claim = context.mirrors.wait_for_claim(repository, name) => claim,
     };
     run_claimed(context, &claim).await
+}
+
+/// Requests a run of a push mirror from the node that runs mirrors, and waits for its result. Returns why it failed.
+async fn request_run(context: &Context, repository: u64, name: &str) -> Result<(), String> {
+    let failed = |error: Error| {
+        let internal = MirrorFailure::Internal(error);
+        internal.log(repository, name);
+        internal.to_string()
+    };
+    let Some(requested) = schedule::request(context, repository, name).await.map_err(failed)? else { return Ok(()) };
+    let result = async {
+        loop {
+            tokio::time::sleep(RESULT_EVERY).await;
+            match schedule::result_of(context, repository, name, &requested).await {
+                Ok(Some(result)) => return result,
+                Ok(None) => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+    };
+    tokio::select! {
+        () = context.tasks.stop().cancelled() => Err(MirrorFailure::Stopped.to_string()),
+        result = result => result,
+    }
 }
 
 /// Runs a mirror and records the result in its row. Returns the recorded error.
@@ -198,9 +231,36 @@ async fn share_and_run(context: &Context, claim: &Claim<'_>) -> Result<(), Mirro
         share = context.work.mirrors.wait(holder, Duration::from_secs(3_600)) => share,
     };
     let _share = share.map_err(|_| MirrorFailure::NoShare)?;
-    match name {
-        "" => pull::run(context, repository, &claim.cancel, holder).await,
-        name => push::run(context, repository, name, &claim.cancel, holder).await,
+    let run = async {
+        match name {
+            "" => pull::run(context, repository, &claim.cancel, holder).await,
+            name => push::run(context, repository, name, &claim.cancel, holder).await,
+        }
+    };
+    if !context.store.is_shared() {
+        return run.await;
+    }
+    let mut run = std::pin::pin!(run);
+    tokio::select! {
+        ended = &mut run => return ended,
+        () = context.node.unsure(&context.clock) => {
+            claim.cancel.cancel();
+            // Another node runs mirrors now, and will run this one.
+            _ = run.await;
+            return Err(MirrorFailure::Stopped);
+        }
+        () = deleted(context, repository, name) => claim.cancel.cancel(),
+    }
+    run.await
+}
+
+/// Waits until the mirror does not exist any more.
+async fn deleted(context: &Context, repository: u64, name: &str) {
+    loop {
+        tokio::time::sleep(CHECK_EVERY).await;
+        if matches!(schedule::exists(context, repository, name).await, Ok(false)) {
+            return;
+        }
     }
 }
 

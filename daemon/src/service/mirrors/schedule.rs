@@ -64,6 +64,56 @@ pub(super) async fn requests(context: &Context, repository: u64, name: &str) -> 
     Ok(mirrors::remote(&snapshot, repository, name).await?.map_or(0, |row| row.requests))
 }
 
+/// Returns whether the mirror exists.
+pub(super) async fn exists(context: &Context, repository: u64, name: &str) -> Result<bool, Error> {
+    let snapshot = context.store.read().await?;
+    let row = repositories::get(&snapshot, repository).await?.filter(|row| !row.deleted);
+    Ok(match row {
+        Some(row) if name.is_empty() => access::is_mirror(&row),
+        Some(_) => mirrors::remote(&snapshot, repository, name).await?.is_some(),
+        None => false,
+    })
+}
+
+/// A request for a run of a push mirror.
+#[derive(Debug)]
+pub(super) struct RequestedRun {
+    /// When the run before it ended.
+    updated_ms: Millis,
+}
+
+/// Requests a run of a push mirror. `None`: it does not exist.
+pub(super) async fn request(context: &Context, repository: u64, name: &str) -> Result<Option<RequestedRun>, Error> {
+    let now = context.now_ms();
+    let requested = context.store.write(async |tx: Tx| {
+        let Some(before) = mirrors::remote(&tx, repository, name).await? else { return Ok(None) };
+        let row = MirrorRemote { next_ms: now, requests: before.requests + 1, ..before.clone() };
+        mirrors::put(&tx, repository, Some(&before), &row);
+        Ok::<_, Error>(Some(RequestedRun { updated_ms: row.updated_ms }))
+    });
+    let requested = requested.await?;
+    runs::wake(context);
+    Ok(requested)
+}
+
+/// Returns the result of the run that a request caused. `None`: it has not ended.
+pub(super) async fn result_of(
+    context: &Context,
+    repository: u64,
+    name: &str,
+    requested: &RequestedRun,
+) -> Result<Option<Result<(), String>>, Error> {
+    let Some(row) = mirrors::remote(&context.store.read().await?, repository, name).await? else {
+        return Ok(Some(Ok(())));
+    };
+    // A run that began before the request leaves the mirror due.
+    let is_due = row.next_ms != 0 && row.next_ms <= context.now_ms();
+    if is_due || row.updated_ms == requested.updated_ms {
+        return Ok(None);
+    }
+    Ok(Some(if row.last_error.is_empty() { Ok(()) } else { Err(row.last_error) }))
+}
+
 /// Records the end of a run and plans the next one. A request that came after the run had begun (`requests`: their
 /// number at its beginning) keeps its own time. `failed`: the error. Returns whether the mirror exists.
 pub(super) async fn finish(
