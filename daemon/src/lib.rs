@@ -17,6 +17,7 @@ pub mod delivery;
 pub mod file_parts;
 pub mod fuzzing;
 pub mod git;
+pub mod hints;
 pub mod http;
 pub mod id_locks;
 mod inherited;

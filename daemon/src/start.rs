@@ -24,6 +24,7 @@ use crate::{
     data_dir::{self, DataDirError, KeySources, OpenedBlobs},
     delivery::{self, DeliveryContext, DeliveryFields},
     git::{self, Git},
+    hints::{DueWork, OutgoingHints},
     http::{self, AppState, HttpService, PeerRules},
     id_locks::IdLocks,
     metrics::Metrics,
@@ -32,7 +33,7 @@ use crate::{
     running,
     serve::{self, Admission, AdmissionLimits, ConnectionLimits, Listener, Pace},
     service::{
-        Context, ContextFields, Serving, SigningKeys, SshServing,
+        self, Context, ContextFields, Serving, SigningKeys, SshServing,
         access_watch::AccessChanges,
         accounts,
         artifacts::{Receiving, VerifiedContents},
@@ -156,6 +157,7 @@ pub async fn run_with_store(
     tasks.keep("audit", background::run_audit(context.clone()));
     tasks.keep("serve", serving);
     tasks.keep("node", nodes::run(context.clone()));
+    tasks.keep("hints", service::hints::run(context.clone()));
     tasks.keep("sweep", background::run_sweep(context.clone()));
     tasks.keep("prune", background::run_prune(context.clone()));
     tasks.keep("dropped packs", background::run_dropped_packs(context.clone()));
@@ -266,7 +268,8 @@ async fn build(
     let keyring = keys.keyring_or_create(&config).await?;
     complete_rows(&store, keyring, now).await.map_err(failed)?;
     let keys = signing_keys(&store, now).await.map_err(failed)?;
-    let audit = AuditLog::open(&store).await.map_err(failed)?;
+    let hints = OutgoingHints::new(store.is_shared());
+    let audit = AuditLog::open(&store, hints.clone()).await.map_err(failed)?;
     let node = enter_node(&store, &config, &clock).await?;
     let OpenedBlobs { blobs, packs } = data_dir::open_blobs(&config, &store).await?;
     let git = open_git(&config)?;
@@ -288,13 +291,14 @@ async fn build(
         store,
         git,
         metrics: Metrics::default(),
-        outbox: delivery::Outbox::default(),
-        backlog: delivery::Backlog::default(),
+        outbox: delivery::Outbox::new(hints.clone()),
+        backlog: delivery::Backlog::new(hints.clone()),
         completions: delivery::Completions::default(),
         results: delivery::Results::default(),
         retries: Wake::default(),
         history: delivery::HistoryGrowth::default(),
-        sweep: Wake::default(),
+        sweep: Wake::of_work(DueWork::Sweep, hints.clone()),
+        hints: hints.clone(),
     });
     let context = Context::new(ContextFields {
         delivery,
@@ -311,19 +315,19 @@ async fn build(
         asset_downloads: DownloadCounts::default(),
         work,
         disk_space: DiskSpace::default(),
-        access_changes: AccessChanges::default(),
+        access_changes: AccessChanges::new(hints.clone()),
         health: HealthWatch::default(),
         quotas: QuotaWatch::default(),
         set_aside,
         migrations: Migrations::default(),
-        mirrors: MirrorRuns::default(),
+        mirrors: MirrorRuns::new(hints.clone()),
         sign_in: SignIn::default(),
         keys,
         id_tokens: IdTokenState::default(),
-        events: EventSignal::default(),
+        events: EventSignal::new(hints.clone()),
         audit,
         backups: BackupState::default(),
-        pruning: Wake::default(),
+        pruning: Wake::of_work(DueWork::Pruning, hints),
         tidying: Tidying::default(),
         lfs_collection: LfsCollection::default(),
         storage_use: StorageUse::default(),

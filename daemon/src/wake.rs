@@ -7,7 +7,10 @@ use std::{
 
 use tokio::sync::Notify;
 
-use crate::clock::{Clock, Millis};
+use crate::{
+    clock::{Clock, Millis},
+    hints::{DueWork, OutgoingHints},
+};
 
 /// The longest sleep, because the clock may jump. If nothing is due, the task waits for the signal without a
 /// timeout.
@@ -18,17 +21,32 @@ const SLEEP_MAX: Duration = Duration::from_secs(3_600);
 pub struct Wake {
     next_ms: AtomicI64,
     signal: Notify,
+    /// Where other nodes are notified, if one of them may do the work.
+    hints: Option<(OutgoingHints, DueWork)>,
 }
 
 impl Default for Wake {
     fn default() -> Self {
-        Self { next_ms: AtomicI64::new(Millis::MAX), signal: Notify::new() }
+        Self { next_ms: AtomicI64::new(Millis::MAX), signal: Notify::new(), hints: None }
     }
 }
 
 impl Wake {
+    /// Creates the signal of work that one node at a time does. Other nodes receive its due times.
+    pub fn of_work(work: DueWork, hints: OutgoingHints) -> Self {
+        Self { hints: Some((hints, work)), ..Self::default() }
+    }
+
     /// Records that work is due at `at_ms`. Wakes the task only if this is earlier than the known due time.
     pub fn due_at(&self, at_ms: Millis) {
+        if let Some((hints, work)) = &self.hints {
+            hints.add_due(*work, at_ms);
+        }
+        self.due_here_at(at_ms);
+    }
+
+    /// Like [`Wake::due_at`], without a hint for other nodes.
+    pub fn due_here_at(&self, at_ms: Millis) {
         if self.next_ms.fetch_min(at_ms, Ordering::SeqCst) > at_ms {
             self.signal.notify_one();
         }
@@ -62,7 +80,7 @@ impl Wake {
                 () = moved => {}
             }
         }
-        // Work that becomes due after this point sends a new signal: the caller reads the store after this.
+        // DueWork that becomes due after this point sends a new signal: the caller reads the store after this.
         self.next_ms.store(Millis::MAX, Ordering::SeqCst);
     }
 }

@@ -8,6 +8,7 @@ use crate::{
     config::LiveConfig,
     copies::Copies,
     git::Git,
+    hints::OutgoingHints,
     metrics::Metrics,
     model::root_url::RootUrl,
     store::Store,
@@ -40,6 +41,8 @@ pub struct DeliveryFields {
     pub metrics: Metrics,
     /// Sends requests to the receivers of deliveries.
     pub client: webhook::Client,
+    /// Collects changes of which other nodes are notified.
+    pub hints: OutgoingHints,
     /// Announces hooks with new deliveries to the dispatcher.
     pub outbox: Outbox,
     /// Counts the waiting deliveries of each owner and wakes the fan-out.

@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 use super::{
     DeliveryContext,
     limits::ConcurrencyLimits,
+    outbox::Announced,
     recorder::{self, Report},
     worker::{EndedWorker, Worker},
     worker_handle::WorkerHandle,
@@ -46,15 +47,12 @@ pub async fn run(context: DeliveryContext) {
         parked: BTreeMap::new(),
     };
     let stop = context.tasks.stop().clone();
-    let mut next = dispatcher.start().await;
+    context.outbox.announce_any();
+    let mut next = dispatcher.due().await;
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
-            hooks = context.outbox.announced() => {
-                for (hook, urgent) in hooks {
-                    dispatcher.wake(hook, urgent);
-                }
-            }
+            announced = context.outbox.announced() => dispatcher.announced(announced).await,
             Some(worker) = ended_workers.recv() => dispatcher.worker_ended(&worker),
             () = context.retries.wait(&context.clock, next.into_iter().chain(dispatcher.next_probe_ms()).min()) => {
                 next = dispatcher.due().await;
@@ -75,22 +73,32 @@ struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// Starts a worker for every hook with queued deliveries. Returns when the next retry is due.
-    async fn start(&mut self) -> Option<Millis> {
-        loop {
-            match self.hooks_with_queues().await {
-                Ok(hooks) => {
-                    for hook in hooks {
-                        self.wake(hook, false);
-                    }
-                    return self.due().await;
+    /// Wakes the workers of announced hooks.
+    async fn announced(&mut self, announced: Announced) {
+        for (hook, urgent) in announced.hooks {
+            self.wake(hook, urgent);
+        }
+        if announced.any {
+            self.wake_all().await;
+        }
+    }
+
+    /// Wakes the workers of all hooks with queued deliveries.
+    async fn wake_all(&mut self) {
+        match self.hooks_with_queues().await {
+            Ok(hooks) => {
+                for (hook, urgent) in hooks {
+                    self.wake(hook, urgent);
                 }
-                Err(error) => self.pause(&error).await,
+            }
+            Err(error) => {
+                self.pause(&error).await;
+                self.context.outbox.announce_any();
             }
         }
     }
 
-    async fn hooks_with_queues(&self) -> Result<Vec<u64>, StoreError> {
+    async fn hooks_with_queues(&self) -> Result<BTreeMap<u64, bool>, StoreError> {
         deliveries::hooks_with_queue(&self.context.store.read().await?).await
     }
 

@@ -1,51 +1,86 @@
 //! Announces hooks with new deliveries to the dispatcher.
 //!
 //! This is only a hint that saves the dispatcher from scanning all queues. The queues in the store decide what is
-//! sent, and the dispatcher scans all of them at the start.
+//! sent, and the dispatcher scans all of them at the start, and at intervals while other nodes use the store.
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use tokio::sync::Notify;
 
+use crate::hints::OutgoingHints;
+
 /// Hooks with new deliveries, and a signal for the dispatcher.
 #[derive(Debug, Default)]
 pub struct Outbox {
-    /// For each hook, whether the announcement is urgent.
-    hooks: Mutex<BTreeMap<u64, bool>>,
+    waiting: Mutex<Announced>,
     signal: Notify,
+    hints: OutgoingHints,
+}
+
+/// The announcements since the last look.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Announced {
+    /// Hooks with new deliveries; `true`: one of these is sent even if the hook is failing.
+    pub hooks: BTreeMap<u64, bool>,
+    /// Whether any hook may have new deliveries.
+    pub any: bool,
 }
 
 impl Outbox {
+    /// Creates an outbox that announces hooks to other nodes as well.
+    pub fn new(hints: OutgoingHints) -> Self {
+        Self { hints, ..Self::default() }
+    }
+
     /// Announces that deliveries for `hooks` are committed.
     pub fn announce(&self, hooks: &[u64]) {
-        self.add(hooks, false);
+        self.add(hooks.iter().map(|hook| (*hook, false)), true);
     }
 
     /// Announces a delivery that an operator requested. It is sent at once, even if the hook is failing.
     pub fn announce_urgent(&self, hook: u64) {
-        self.add(&[hook], true);
+        self.add([(hook, true)], true);
     }
 
-    fn add(&self, hooks: &[u64], urgent: bool) {
-        if hooks.is_empty() {
-            return;
-        }
-        let mut waiting = self.hooks.lock().unwrap_or_else(PoisonError::into_inner);
-        for hook in hooks {
-            *waiting.entry(*hook).or_default() |= urgent;
-        }
-        drop(waiting);
+    /// Announces hooks that another node has announced.
+    pub fn announce_here(&self, hooks: impl IntoIterator<Item = (u64, bool)>) {
+        self.add(hooks, false);
+    }
+
+    /// Announces that the hooks with new deliveries are not known.
+    pub fn announce_any(&self) {
+        self.waiting().any = true;
         self.signal.notify_one();
     }
 
-    /// Waits for announcements and takes them: each hook with whether it is urgent. For one listener.
-    pub async fn announced(&self) -> BTreeMap<u64, bool> {
+    fn add(&self, hooks: impl IntoIterator<Item = (u64, bool)>, to_others: bool) {
+        let mut waiting = self.waiting();
+        let mut is_empty = true;
+        for (hook, urgent) in hooks {
+            *waiting.hooks.entry(hook).or_default() |= urgent;
+            is_empty = false;
+            if to_others {
+                self.hints.add_hook(hook, urgent);
+            }
+        }
+        drop(waiting);
+        if !is_empty {
+            self.signal.notify_one();
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Announced> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for announcements and takes them. For one listener.
+    pub async fn announced(&self) -> Announced {
         loop {
-            let waiting = std::mem::take(&mut *self.hooks.lock().unwrap_or_else(PoisonError::into_inner));
-            if !waiting.is_empty() {
+            let waiting = std::mem::take(&mut *self.waiting());
+            if waiting != Announced::default() {
                 return waiting;
             }
             self.signal.notified().await;
@@ -64,11 +99,22 @@ mod tests {
         outbox.announce(&[3, 1]);
         outbox.announce_urgent(3);
         outbox.announce(&[3]);
-        assert_eq!(outbox.announced().await, [(1, false), (3, true)].into());
+        assert_eq!(outbox.announced().await.hooks, [(1, false), (3, true)].into());
         let (announced, ()) = tokio::join!(outbox.announced(), async {
             tokio::task::yield_now().await;
             outbox.announce(&[7]);
         });
-        assert_eq!(announced, [(7, false)].into());
+        assert_eq!(announced, Announced { hooks: [(7, false)].into(), any: false });
+    }
+
+    #[tokio::test]
+    async fn other_nodes_receive_only_announcements_of_this_node() {
+        let hints = OutgoingHints::new(true);
+        let outbox = Outbox::new(hints.clone());
+        outbox.announce_here([(1, true)]);
+        outbox.announce_any();
+        outbox.announce(&[2]);
+        assert_eq!(outbox.announced().await, Announced { hooks: [(1, true), (2, false)].into(), any: true });
+        assert_eq!(hints.taken().await.hooks, [(2, false)].into());
     }
 }

@@ -2,12 +2,16 @@
 
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
+use farrier_proto::store::DeliveryTrigger;
 use tokio::sync::mpsc;
 
 use super::{DeliveryContext, worker_handle::WorkerHandle};
-use crate::store::{
-    StoreError, Tx,
-    deliveries::{self, NextStep, Outcome},
+use crate::{
+    hints::Topic,
+    store::{
+        StoreError, Tx,
+        deliveries::{self, NextStep, Outcome},
+    },
 };
 
 /// Maximum number of results in one transaction. Each has a few rows.
@@ -46,6 +50,10 @@ pub(super) async fn run(context: DeliveryContext, mut inbox: mpsc::Receiver<Repo
             context.metrics.count_outcome(outcome);
             handle.release(outcome.delivery);
             context.results.recorded(outcome.delivery);
+            if outcome.next_trigger != DeliveryTrigger::Unspecified {
+                // A caller may wait for it.
+                context.hints.add(Topic::Results);
+            }
         }
     }
 }

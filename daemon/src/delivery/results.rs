@@ -36,6 +36,14 @@ impl Results {
         }
     }
 
+    /// Wakes all callers: another node may have recorded a result. They read their deliveries again.
+    pub fn any_recorded(&self) {
+        let waiting: Vec<u64> = self.lock().keys().copied().collect();
+        for delivery in waiting {
+            self.recorded(delivery);
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, Arc<Notify>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -14,6 +14,7 @@ use super::{
     authentication,
 };
 use crate::{
+    hints::{OutgoingHints, Topic},
     model::identity::Identity,
     store::{Read, owners, repositories},
 };
@@ -23,17 +24,31 @@ const RECHECK: Duration = Duration::from_secs(60);
 
 /// Wakes long transfers when the rights of some caller may have changed.
 #[derive(Debug, Default)]
-pub struct AccessChanges(watch::Sender<()>);
+pub struct AccessChanges {
+    changes: watch::Sender<()>,
+    hints: OutgoingHints,
+}
 
 impl AccessChanges {
+    /// Creates the signal. It notifies other nodes with `hints`.
+    pub fn new(hints: OutgoingHints) -> Self {
+        Self { changes: watch::Sender::default(), hints }
+    }
+
     /// Wakes all transfers. Called after each change through the API, and after a reload of the configuration.
     pub fn notify(&self) {
-        self.0.send_replace(());
+        self.notify_here();
+        self.hints.add(Topic::Access);
+    }
+
+    /// Wakes the transfers on this node.
+    pub(super) fn notify_here(&self) {
+        self.changes.send_replace(());
     }
 
     /// Returns a receiver that is notified of each later change.
     pub fn subscribe(&self) -> watch::Receiver<()> {
-        self.0.subscribe()
+        self.changes.subscribe()
     }
 }
 
@@ -51,7 +66,7 @@ pub struct AccessWatch {
 impl AccessWatch {
     /// Watches a caller who was just authorized for `repository`.
     pub fn new(context: &Context, identity: Identity, repository: Option<(u64, Action)>) -> Self {
-        let changes = context.access_changes.0.subscribe();
+        let changes = context.access_changes.subscribe();
         Self { context: context.clone(), identity, repository, changes, is_due: false, checked: Instant::now() }
     }
 

@@ -25,6 +25,7 @@ pub mod file_changes;
 pub mod forks;
 pub mod gpg_keys;
 pub mod health_watch;
+pub mod hints;
 pub mod hooks;
 pub mod id_tokens;
 mod initial;

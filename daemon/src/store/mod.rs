@@ -63,7 +63,7 @@ use prost::Message;
 
 use self::{
     background_writes::ForegroundWrites,
-    engine::{Engine, EngineError, EngineInfo, Key, Range, Scan},
+    engine::{Engine, EngineError, EngineInfo, HintChannel, Key, Range, Scan},
     keyring::Keyring,
     range_counts::RangeCounts,
 };
@@ -322,6 +322,11 @@ impl Store {
     /// Returns whether other processes may use the store, or may not have noticed yet that they cannot any more.
     pub fn is_shared(&self) -> bool {
         self.engine.is_shared()
+    }
+
+    /// Opens a channel for hints to and from the other processes that use the store. `None`: there can be none.
+    pub async fn hints(&self) -> Result<Option<Box<dyn HintChannel>>, StoreError> {
+        Ok(self.engine.hints().await?)
     }
 
     /// Returns an observer of the writes that are not [in the background](Self::write_in_background).

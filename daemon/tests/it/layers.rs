@@ -7,12 +7,13 @@ use std::{
 };
 
 /// The top-level modules of the crate, from the lowest to the highest. A module may use only modules before it.
-const LAYERS: [&str; 38] = [
+const LAYERS: [&str; 39] = [
     "inherited",
     "clock",
     "file_parts",
     "id_locks",
     "tasks",
+    "hints",
     "wake",
     "removal_holds",
     "model",

@@ -37,6 +37,7 @@ mod runs;
 mod security_page;
 mod service;
 mod serving;
+mod several_nodes;
 mod signatures;
 mod ssh;
 mod ssh_keys;

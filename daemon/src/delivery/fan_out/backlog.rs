@@ -14,7 +14,10 @@ use std::{
 use farrier_proto::store::{Hook, HookScope};
 use tokio::sync::Notify;
 
-use crate::store::{Read, StoreError, deliveries, hooks, repositories};
+use crate::{
+    hints::{OutgoingHints, Topic},
+    store::{Read, StoreError, deliveries, hooks, repositories},
+};
 
 /// Number of rows read at a time.
 const PAGE: usize = 1_000;
@@ -26,6 +29,7 @@ pub struct Backlog {
     /// Whether a fan-out waits for recorded results.
     blocked: AtomicBool,
     signal: Notify,
+    hints: OutgoingHints,
 }
 
 #[derive(Debug, Default)]
@@ -37,6 +41,11 @@ struct Counts {
 }
 
 impl Backlog {
+    /// Creates a backlog that notifies other nodes of fan-outs with `hints`.
+    pub fn new(hints: OutgoingHints) -> Self {
+        Self { hints, ..Self::default() }
+    }
+
     /// Returns whether more deliveries may be written for the hooks of `owner`, of which at most `limit` may wait.
     pub fn has_room(&self, owner: u64, limit: u64) -> bool {
         let counts = self.counts();
@@ -67,6 +76,12 @@ impl Backlog {
 
     /// Wakes the fan-out: there may be work for it.
     pub fn wake(&self) {
+        self.wake_here();
+        self.hints.add(Topic::FanOut);
+    }
+
+    /// Wakes the fan-out of this node.
+    pub fn wake_here(&self) {
         self.signal.notify_one();
     }
 

@@ -37,6 +37,7 @@ pub use self::{
 use super::{Context, Error};
 use crate::{
     clock::Millis,
+    hints::{OutgoingHints, Topic},
     store::{Store, StoreError, Tx, audit},
 };
 
@@ -48,6 +49,7 @@ pub const LOG_TARGET: &str = "farrierd::security";
 pub struct AuditLog {
     /// Wakes the readers of entries. It is a hint: the rows decide.
     changes: watch::Sender<()>,
+    hints: OutgoingHints,
     /// The newest entry when the log was opened.
     opened_after: u64,
     /// Time of the last entry. Entries do not get earlier times, even if the clock is set back.
@@ -59,10 +61,12 @@ pub struct AuditLog {
 
 impl AuditLog {
     /// Opens the audit log of `store`, whose orders are larger than those of its entries (`order::raise`).
-    pub async fn open(store: &Store) -> Result<Self, StoreError> {
+    /// It notifies other nodes with `hints`.
+    pub async fn open(store: &Store, hints: OutgoingHints) -> Result<Self, StoreError> {
         let newest = audit::newest(&store.read().await?).await?.unwrap_or_default();
         Ok(Self {
             changes: watch::Sender::new(()),
+            hints,
             opened_after: newest.id,
             last_ms: Mutex::new(newest.at_ms),
             sign_ins: SignIns::default(),
@@ -158,6 +162,7 @@ impl Drop for AuditRecorder<'_> {
     fn drop(&mut self) {
         if *self.has_recorded.get_mut() {
             self.context.audit.wake();
+            self.context.audit.hints.add(Topic::Audit);
             read::remember(self.context, self.context.now_ms());
         }
     }

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::{failure::MirrorFailure, pull, push, schedule};
 use crate::{
     clock::Millis,
+    hints::{DueWork, OutgoingHints},
     service::{Context, Error},
     shares::Holder,
     store::{leases, mirrors, repositories},
@@ -59,6 +60,16 @@ pub struct MirrorCounts {
 }
 
 impl MirrorRuns {
+    /// Creates the state without runs. It notifies other nodes of due mirrors with `hints`.
+    pub fn new(hints: OutgoingHints) -> Self {
+        Self { wake: Wake::of_work(DueWork::Mirrors, hints), ..Self::default() }
+    }
+
+    /// Records that mirrors are due at `at_ms`, as another node has notified.
+    pub(in crate::service) fn due_here_at(&self, at_ms: Millis) {
+        self.wake.due_here_at(at_ms);
+    }
+
     /// Waits until mirrors may be due. `next`: when the next one is due according to the store.
     pub async fn wait(&self, context: &Context, next: Option<Millis>) {
         self.wake.wait(&context.clock, next).await;

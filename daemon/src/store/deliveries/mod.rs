@@ -139,20 +139,19 @@ pub async fn waiting(
     Ok(ids)
 }
 
-/// Returns the hooks that have queued or requested deliveries. Reads one entry of each queue.
-pub async fn hooks_with_queue(read: &impl Read) -> Result<Vec<u64>, StoreError> {
-    let mut hooks = Vec::new();
-    for (all, of) in [(keys::queues(), keys::queue as fn(u64) -> Key), (keys::all_urgent(), keys::urgent_of)] {
+/// Returns the hooks that have queued or requested deliveries; `true`: requested ones. Reads one entry of each queue.
+pub async fn hooks_with_queue(read: &impl Read) -> Result<BTreeMap<u64, bool>, StoreError> {
+    let mut hooks = BTreeMap::new();
+    let queues = [(keys::queues(), keys::queue as fn(u64) -> Key, false), (keys::all_urgent(), keys::urgent_of, true)];
+    for (all, of, requested) in queues {
         let mut range = Range::prefix(all);
         while let Some((key, _)) = read.scan_bytes(&Scan::of(range.clone(), 1)).await?.first() {
             let Some(hook) = keys::queue_hook(key) else { break };
-            hooks.push(hook);
+            *hooks.entry(hook).or_default() |= requested;
             let Some(next) = Range::prefix(of(hook)).high else { break };
             range.low = next;
         }
     }
-    hooks.sort_unstable();
-    hooks.dedup();
     Ok(hooks)
 }
 
@@ -160,7 +159,7 @@ pub async fn hooks_with_queue(read: &impl Read) -> Result<Vec<u64>, StoreError> 
 /// at most `cap` in each queue.
 pub async fn waiting_by_hook(read: &impl Read, cap: u64) -> Result<BTreeMap<u64, u64>, StoreError> {
     let mut counts = BTreeMap::new();
-    for hook in hooks_with_queue(read).await? {
+    for (hook, _) in hooks_with_queue(read).await? {
         for queue in [keys::queue(hook), keys::urgent_of(hook)] {
             *counts.entry(hook).or_default() += read.count(&Range::prefix(queue), cap).await?;
         }

@@ -105,7 +105,7 @@ async fn results_move_deliveries_between_the_queues() {
     enqueue_all(&store, 1..=4).await;
     let read = store.read().await.expect("a snapshot");
     assert_eq!(waiting(&read, HOOK, 9, 2).await.expect("ids"), [number(1, 0), number(2, 0)]);
-    assert_eq!(hooks_with_queue(&read).await.expect("hooks"), [HOOK]);
+    assert_eq!(hooks_with_queue(&read).await.expect("hooks"), [(HOOK, false)].into());
     let outcomes = [
         outcome(1, 1, "", NextStep::Done),
         outcome(2, 1, "timeout", NextStep::Again { at_ms: 70 }),

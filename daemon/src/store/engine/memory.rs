@@ -11,7 +11,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use super::{
-    CommitError, Engine, EngineError, EngineInfo, Key, Range, Scan, Transaction, View, WriteSet,
+    CommitError, Engine, EngineError, EngineInfo, HintChannel, Key, Range, Scan, Transaction, View, WriteSet,
+    memory_hints::MemoryHints,
     optimistic::{RECENT_KEYS_MAX, Reads, RecentWrites, Version, check_sizes},
     orders::{Order, Orders},
 };
@@ -25,6 +26,7 @@ pub struct MemoryEngine {
     orders: Orders,
     faults: Faults,
     is_shared: bool,
+    hints: MemoryHints,
 }
 
 struct State {
@@ -65,6 +67,7 @@ struct Armed {
     /// Whether the next commit conflicts, if `rerun` is set.
     rerun_next: bool,
     unavailable: bool,
+    hints_lost: bool,
 }
 
 impl Faults {
@@ -88,6 +91,16 @@ impl Faults {
     /// Makes every operation fail until it is switched off.
     pub fn unavailable(&self, on: bool) {
         self.armed().unavailable = on;
+    }
+
+    /// Loses all hints until it is switched off.
+    pub fn lose_hints(&self, on: bool) {
+        self.armed().hints_lost = on;
+    }
+
+    /// Returns whether hints are lost.
+    pub(super) fn loses_hints(&self) -> bool {
+        self.armed().hints_lost
     }
 
     fn armed(&self) -> MutexGuard<'_, Armed> {
@@ -169,6 +182,14 @@ impl Engine for MemoryEngine {
 
     async fn begin(&self) -> Result<Box<dyn Transaction>, EngineError> {
         Ok(Box::new(self.transaction()?))
+    }
+
+    async fn hints(&self) -> Result<Option<Box<dyn HintChannel>>, EngineError> {
+        if !self.is_shared {
+            return Ok(None);
+        }
+        self.faults.check()?;
+        Ok(Some(Box::new(self.hints.open(self.faults.clone()))))
     }
 
     async fn health(&self) -> Result<EngineInfo, EngineError> {

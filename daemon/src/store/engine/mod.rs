@@ -5,6 +5,7 @@
 //! an engine on another machine: every read is `async`, can fail and has a cost.
 
 mod memory;
+mod memory_hints;
 mod optimistic;
 mod orders;
 mod postgres;
@@ -29,6 +30,9 @@ pub use self::{
 pub const KEY_MAX_BYTES: usize = 512;
 /// Longest value, bytes. Larger data belongs in the blob store.
 pub const VALUE_MAX_BYTES: usize = 1 << 20;
+
+/// Longest hint, bytes. A server may refuse longer ones.
+pub const HINT_MAX_BYTES: usize = 7_000;
 
 /// Time in which a transaction that conflicts is repeated.
 pub(super) const RETRY_TIME: Duration = Duration::from_secs(5);
@@ -229,6 +233,16 @@ pub struct OldestWrite {
     pub open_for: Duration,
 }
 
+/// A connection to the other processes that use the data. It carries hints, which can be lost or arrive twice.
+#[async_trait]
+pub trait HintChannel: Send {
+    /// Sends a hint of at most [`HINT_MAX_BYTES`] to the other processes.
+    async fn send(&mut self, hint: &str) -> Result<(), EngineError>;
+    /// Waits for the next hint of another process. An error means that hints may have been lost; then the channel must
+    /// be opened again.
+    async fn receive(&mut self) -> Result<String, EngineError>;
+}
+
 /// An ordered key-value store with serializable transactions.
 #[async_trait]
 pub trait Engine: Send + Sync + 'static {
@@ -246,6 +260,10 @@ pub trait Engine: Send + Sync + 'static {
     /// locked file has only one user, so its daemon need not show that it is alive.
     fn is_shared(&self) -> bool {
         false
+    }
+    /// Opens a channel for hints. `None`: no other process can use the data.
+    async fn hints(&self) -> Result<Option<Box<dyn HintChannel>>, EngineError> {
+        Ok(None)
     }
     /// Reads from the storage. An error means that requests cannot be served.
     async fn health(&self) -> Result<EngineInfo, EngineError>;

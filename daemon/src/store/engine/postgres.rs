@@ -5,6 +5,7 @@
 
 mod connect;
 mod failure;
+mod hints;
 mod oldest_write;
 mod owner;
 mod pool;
@@ -26,13 +27,14 @@ use async_trait::async_trait;
 pub(crate) use self::connect::roots as certificate_authorities;
 use self::{
     connect::Connector,
+    hints::PostgresHints,
     oldest_write::OldestWrites,
     owner::{Access, StoreOwner},
     pool::Pool,
     session::Query,
     view::{Isolation, PostgresView, number},
 };
-use super::{Engine, EngineError, EngineInfo, Transaction, View};
+use super::{Engine, EngineError, EngineInfo, HintChannel, Transaction, View};
 use crate::config::StoreUrl;
 
 /// Time in which the server must accept the first connection. It may still be starting.
@@ -49,7 +51,7 @@ pub struct PostgresOptions {
     pub password_file: Option<PathBuf>,
     /// File with the certificate authorities of the server, in PEM. `None`: those of the system.
     pub ca_file: Option<PathBuf>,
-    /// Maximum number of connections for transactions and views. One more is used for the lock.
+    /// Maximum number of connections for transactions and views. Two more are used for the lock and for hints.
     pub max_connections: usize,
 }
 
@@ -97,6 +99,10 @@ impl Engine for PostgresEngine {
 
     async fn begin_after_conflicts(&self) -> Result<Box<dyn Transaction>, EngineError> {
         Ok(Box::new(PostgresView::new(&self.pool, Isolation::SerializableAlone)))
+    }
+
+    async fn hints(&self) -> Result<Option<Box<dyn HintChannel>>, EngineError> {
+        Ok(Some(Box::new(PostgresHints::open(self.pool.connector()).await?)))
     }
 
     async fn health(&self) -> Result<EngineInfo, EngineError> {

@@ -8,13 +8,15 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::poll_fn;
 use rustls::{
     ClientConfig, RootCertStore,
     crypto::ring,
     pki_types::{CertificateDer, pem::PemObject as _},
 };
+use tokio::sync::mpsc::UnboundedSender;
 use tokio_postgres::{
-    Client, Config, Error,
+    AsyncMessage, Client, Config, Error, Notification,
     config::{Host, SslMode, TargetSessionAttrs},
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -53,8 +55,12 @@ impl Connector {
     }
 
     /// Opens a connection with the name `application`, by which `pg_stat_activity` lists it. Tries one address after
-    /// the other, each for at most [`ADDRESS_TIMEOUT`].
-    pub(super) async fn connect(&self, application: &str) -> Result<Client, ConnectError> {
+    /// the other, each for at most [`ADDRESS_TIMEOUT`]. Sends what the server notifies of to `notifications`.
+    pub(super) async fn connect(
+        &self,
+        application: &str,
+        notifications: Option<&UnboundedSender<Notification>>,
+    ) -> Result<Client, ConnectError> {
         let servers = self.options.url.servers();
         let last = *self.last();
         let mut order: Vec<usize> = (0..servers.len()).collect();
@@ -74,7 +80,7 @@ impl Connector {
                 if let (Some(ip), []) = (address.1, config.get_hostaddrs()) {
                     config.hostaddr(ip);
                 }
-                match tokio::time::timeout(ADDRESS_TIMEOUT, self.connect_to(config, application)).await {
+                match tokio::time::timeout(ADDRESS_TIMEOUT, self.connect_to(config, application, notifications)).await {
                     Ok(Ok(client)) => {
                         *self.last() = Some(address);
                         return Ok(client);
@@ -94,7 +100,12 @@ impl Connector {
     }
 
     /// Opens a connection to one address.
-    async fn connect_to(&self, mut config: Config, application: &str) -> Result<Client, ConnectError> {
+    async fn connect_to(
+        &self,
+        mut config: Config,
+        application: &str,
+        notifications: Option<&UnboundedSender<Notification>>,
+    ) -> Result<Client, ConnectError> {
         config.application_name(application).connect_timeout(CONNECT_TIMEOUT).tcp_user_timeout(TCP_TIMEOUT);
         config
             .keepalives_idle(Duration::from_secs(5))
@@ -108,9 +119,16 @@ impl Connector {
             let text = Zeroizing::new(fs::read_to_string(path).map_err(|source| unreadable(&source))?);
             config.password(text.trim_end_matches(['\r', '\n']));
         }
-        let (client, connection) = config.connect(self.tls.clone()).await?;
+        let (client, mut connection) = config.connect(self.tls.clone()).await?;
+        let notifications = notifications.cloned();
         // Ends when the client is dropped or the server closes the connection. Requests get the error, too.
-        drop(tasks::detached(async move { drop(connection.await) }));
+        drop(tasks::detached(async move {
+            while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+                if let (AsyncMessage::Notification(notification), Some(sender)) = (message, &notifications) {
+                    _ = sender.send(notification); // The receiver ends with the client.
+                }
+            }
+        }));
         Ok(client)
     }
 }

@@ -10,8 +10,8 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::Instant;
-use tokio_postgres::{Client, Error};
+use tokio::{sync::mpsc::UnboundedSender, time::Instant};
+use tokio_postgres::{Client, Error, Notification};
 
 use super::{
     connect::{ConnectError, Connector},
@@ -161,8 +161,18 @@ impl StoreOwner {
 
 /// Opens a connection. Repeats it until `deadline` if the server does not accept connections.
 pub(super) async fn connect(connector: &Connector, name: &str, deadline: Instant) -> Result<Client, EngineError> {
+    connect_with(connector, name, None, deadline).await
+}
+
+/// Like [`connect`]. Sends what the server notifies of to `notifications`.
+pub(super) async fn connect_with(
+    connector: &Connector,
+    name: &str,
+    notifications: Option<UnboundedSender<Notification>>,
+    deadline: Instant,
+) -> Result<Client, EngineError> {
     loop {
-        let error = match connector.connect(name).await {
+        let error = match connector.connect(name, notifications.as_ref()).await {
             Ok(client) => match settings(&client).await {
                 Ok(()) => return Ok(client),
                 Err(error) => ConnectError::Server(error),

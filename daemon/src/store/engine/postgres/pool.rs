@@ -80,6 +80,11 @@ impl Pool {
         })
     }
 
+    /// Returns what opens the connections.
+    pub(super) fn connector(&self) -> &Connector {
+        &self.connector
+    }
+
     /// Returns a connection for a transaction that runs after conflicts. Waits for the end of the previous one before
     /// it uses a connection.
     pub(super) async fn take_alone(self: &Arc<Self>) -> Result<Lease, EngineError> {
