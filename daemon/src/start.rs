@@ -157,6 +157,7 @@ pub async fn run_with_store(
     tasks.keep("audit", background::run_audit(context.clone()));
     tasks.keep("serve", serving);
     tasks.keep("node", nodes::run(context.clone()));
+    tasks.keep("delivery shards", service::delivery_shards::run(context.clone()));
     tasks.keep("hints", service::hints::run(context.clone()));
     tasks.keep("sweep", background::run_sweep(context.clone()));
     tasks.keep("prune", background::run_prune(context.clone()));
@@ -172,7 +173,7 @@ pub async fn run_with_store(
     tasks.keep_in_background("deliver", delivery::run(context.delivery.clone()));
     tasks.keep_in_background("bundles", background::run_bundles(context.clone()));
     tasks.keep_in_background("storage by owner", background::run_storage_use(context.clone()));
-    tasks.keep_in_background("fan-out", delivery::run_fan_out(context.delivery.clone()));
+    tasks.keep_in_background("fan-out", background::run_fan_out(context.clone()));
     tasks.short(ref_moves::adopt_marked(context.clone()));
     tasks.short(repositories::fill_branch_counts(context.clone()));
 
@@ -281,6 +282,7 @@ async fn build(
     let set_aside = SetAside::new(&config.data_dir, clock.clone());
     let digests = Digests::new(blobs.clone(), tasks.clone(), HASH_THREADS);
     let work = WorkShares::new(&config, &git);
+    let shards = Arc::new(delivery::Shards::new(store.is_shared(), tasks.stop()));
     let delivery = DeliveryContext::new(DeliveryFields {
         root_url: ssh_sockets::addresses(&config, root_url(&config, listeners), bound.first()),
         client: webhook::Client::new(&config.webhook),
@@ -291,7 +293,7 @@ async fn build(
         store,
         git,
         metrics: Metrics::default(),
-        outbox: delivery::Outbox::new(hints.clone()),
+        outbox: delivery::Outbox::new(hints.clone(), Arc::clone(&shards)),
         backlog: delivery::Backlog::new(hints.clone()),
         completions: delivery::Completions::default(),
         results: delivery::Results::default(),
@@ -299,6 +301,7 @@ async fn build(
         history: delivery::HistoryGrowth::default(),
         sweep: Wake::of_work(DueWork::Sweep, hints.clone()),
         hints: hints.clone(),
+        shards,
     });
     let context = Context::new(ContextFields {
         delivery,

@@ -2,7 +2,7 @@
 
 use std::{ops::Deref, sync::Arc};
 
-use super::{Backlog, Completions, HistoryGrowth, Outbox, Results};
+use super::{Backlog, Completions, HistoryGrowth, Outbox, Results, Shards};
 use crate::{
     clock::{Clock, Millis},
     config::LiveConfig,
@@ -43,6 +43,8 @@ pub struct DeliveryFields {
     pub client: webhook::Client,
     /// Collects changes of which other nodes are notified.
     pub hints: OutgoingHints,
+    /// The shards whose deliveries this node sends.
+    pub shards: Arc<Shards>,
     /// Announces hooks with new deliveries to the dispatcher.
     pub outbox: Outbox,
     /// Counts the waiting deliveries of each owner and wakes the fan-out.

@@ -1,7 +1,7 @@
 //! The dispatcher: starts one worker for each hook with queued deliveries, and moves due retries into the queues.
 //!
-//! A worker sends one request at a time. Which worker has claimed which delivery is known only in memory: one process
-//! owns the store, so a delivery whose result was not recorded before a crash is still in its queue.
+//! A worker sends one request at a time. Which worker has claimed which delivery is known only in memory: one node at a
+//! time serves the shard of a hook, and a delivery whose result was not recorded before a crash is still in its queue.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     clock::Millis,
-    store::{StoreError, Tx, deliveries},
+    store::{StoreError, Tx, deliveries, leases::HeldLease},
 };
 
 /// Results that wait for the recorder before workers have to wait.
@@ -52,7 +52,13 @@ pub async fn run(context: DeliveryContext) {
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
-            announced = context.outbox.announced() => dispatcher.announced(announced).await,
+            announced = context.outbox.announced() => {
+                let any = announced.any;
+                dispatcher.announced(announced).await;
+                if any {
+                    next = dispatcher.due().await;
+                }
+            }
             Some(worker) = ended_workers.recv() => dispatcher.worker_ended(&worker),
             () = context.retries.wait(&context.clock, next.into_iter().chain(dispatcher.next_probe_ms()).min()) => {
                 next = dispatcher.due().await;
@@ -68,8 +74,15 @@ struct Dispatcher {
     ended: mpsc::UnboundedSender<EndedWorker>,
     limits: Arc<ConcurrencyLimits>,
     handles: HashMap<u64, Arc<WorkerHandle>>,
-    /// Failing hooks with the time of their next probe.
-    parked: BTreeMap<u64, Millis>,
+    /// Failing hooks.
+    parked: BTreeMap<u64, ParkedHook>,
+}
+
+/// A failing hook that waits for its next probe.
+struct ParkedHook {
+    probe_at_ms: Millis,
+    /// The lease of its shard. Under another lease, the result of the last probe is not known.
+    lease: Option<HeldLease>,
 }
 
 impl Dispatcher {
@@ -103,30 +116,32 @@ impl Dispatcher {
     }
 
     /// Wakes the worker of `hook`, or starts one. A failing hook waits for its next probe, unless the call is urgent.
+    /// Does nothing if another node serves the shard of the hook.
     fn wake(&mut self, hook: u64, urgent: bool) {
         if let Some(handle) = self.handles.get(&hook) {
             handle.wake(urgent);
             return;
         }
-        if self.parked.contains_key(&hook) && !urgent {
+        let Some(permit) = self.context.shards.permit(hook) else { return };
+        if self.parked.get(&hook).is_some_and(|parked| parked.lease == permit.lease()) && !urgent {
             return;
         }
         self.parked.remove(&hook);
         let handle = Arc::new(WorkerHandle::default());
         self.handles.insert(hook, Arc::clone(&handle));
-        let worker = Worker::new(self.context.clone(), hook, handle, self.reports.clone(), Arc::clone(&self.limits));
+        let worker =
+            Worker::new(self.context.clone(), hook, permit, handle, self.reports.clone(), Arc::clone(&self.limits));
         let ended = self.ended.clone();
         self.context.tasks.short(async move {
-            let probe_at_ms = worker.run().await;
-            let _ = ended.send(EndedWorker { hook, probe_at_ms }); // fails only when the daemon stops
+            let _ = ended.send(worker.run().await); // fails only when the daemon stops
         });
     }
 
     /// Removes a worker that has ended. If it was woken while it ended, starts another one.
     fn worker_ended(&mut self, worker: &EndedWorker) {
         let Some(handle) = self.handles.remove(&worker.hook) else { return };
-        if let Some(at_ms) = worker.probe_at_ms {
-            self.parked.insert(worker.hook, at_ms);
+        if let Some(probe_at_ms) = worker.probe_at_ms {
+            self.parked.insert(worker.hook, ParkedHook { probe_at_ms, lease: worker.lease });
         }
         if let Some(urgent) = handle.take_wake() {
             self.wake(worker.hook, urgent);
@@ -134,14 +149,16 @@ impl Dispatcher {
     }
 
     fn next_probe_ms(&self) -> Option<Millis> {
-        self.parked.values().min().copied()
+        self.parked.values().map(|parked| parked.probe_at_ms).min()
     }
 
     /// Moves due retries into the queues, and starts workers for the failing hooks whose probe is due. Returns
     /// when the next retry is due.
     async fn due(&mut self) -> Option<Millis> {
         let now = self.context.now_ms();
-        let due_hooks: Vec<u64> = self.parked.iter().filter(|(_, at)| **at <= now).map(|(hook, _)| *hook).collect();
+        let is_due = |parked: &ParkedHook| parked.probe_at_ms <= now;
+        let due_hooks: Vec<u64> =
+            self.parked.iter().filter(|(_, parked)| is_due(parked)).map(|(hook, _)| *hook).collect();
         for hook in due_hooks {
             self.parked.remove(&hook);
             self.wake(hook, false);
@@ -156,10 +173,12 @@ impl Dispatcher {
     }
 
     async fn enqueue_due_retries(&mut self, now: Millis) -> Result<Option<Millis>, StoreError> {
+        let shards = Arc::clone(&self.context.shards);
+        let is_own = |hook| shards.serves(hook);
         loop {
-            let due = deliveries::due(&self.context.store.read().await?, now, DUE_AT_ONCE).await?;
+            let due = deliveries::due(&self.context.store.read().await?, now, DUE_AT_ONCE, is_own).await?;
             if due.is_empty() {
-                return deliveries::next_retry_ms(&self.context.store.read().await?).await;
+                return deliveries::next_retry_ms(&self.context.store.read().await?, is_own).await;
             }
             self.context.store.write(async |tx: Tx| deliveries::queue_due(&tx, &due).await).await?;
             for (_, hook, _) in &due {

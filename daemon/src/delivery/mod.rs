@@ -33,6 +33,7 @@ mod replay;
 mod results;
 pub mod retention;
 pub mod retry;
+mod shards;
 mod subscriber;
 mod worker;
 mod worker_handle;
@@ -42,9 +43,10 @@ pub use self::{
     context::{DeliveryContext, DeliveryFields},
     dispatcher::run,
     event_kind::{Actor, EventKind, KINDS, Subject},
-    fan_out::{Backlog, run as run_fan_out},
+    fan_out::Backlog,
     growth::HistoryGrowth,
     outbox::Outbox,
     replay::{PreparedReplay, ReplayError, SentReplay},
     results::Results,
+    shards::{ShardState, Shards},
 };

@@ -5,19 +5,21 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use tokio::sync::Notify;
 
+use super::Shards;
 use crate::hints::OutgoingHints;
 
 /// Hooks with new deliveries, and a signal for the dispatcher.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Outbox {
     waiting: Mutex<Announced>,
     signal: Notify,
     hints: OutgoingHints,
+    shards: Arc<Shards>,
 }
 
 /// The announcements since the last look.
@@ -30,9 +32,9 @@ pub struct Announced {
 }
 
 impl Outbox {
-    /// Creates an outbox that announces hooks to other nodes as well.
-    pub fn new(hints: OutgoingHints) -> Self {
-        Self { hints, ..Self::default() }
+    /// Creates an outbox. Hooks of shards that this node does not serve are announced to other nodes with `hints`.
+    pub fn new(hints: OutgoingHints, shards: Arc<Shards>) -> Self {
+        Self { waiting: Mutex::default(), signal: Notify::new(), hints, shards }
     }
 
     /// Announces that deliveries for `hooks` are committed.
@@ -62,7 +64,7 @@ impl Outbox {
         for (hook, urgent) in hooks {
             *waiting.hooks.entry(hook).or_default() |= urgent;
             is_empty = false;
-            if to_others {
+            if to_others && !self.shards.serves(hook) {
                 self.hints.add_hook(hook, urgent);
             }
         }
@@ -90,11 +92,18 @@ impl Outbox {
 
 #[cfg(test)]
 mod tests {
+    use tokio_util::sync::CancellationToken;
+
     use super::*;
+
+    /// An outbox of a node that serves no shards.
+    fn outbox(hints: OutgoingHints) -> Outbox {
+        Outbox::new(hints, Arc::new(Shards::new(true, &CancellationToken::new())))
+    }
 
     #[tokio::test(start_paused = true)]
     async fn announcements_are_merged_and_returned_once() {
-        let outbox = Outbox::default();
+        let outbox = outbox(OutgoingHints::default());
         outbox.announce(&[]);
         outbox.announce(&[3, 1]);
         outbox.announce_urgent(3);
@@ -110,7 +119,7 @@ mod tests {
     #[tokio::test]
     async fn other_nodes_receive_only_announcements_of_this_node() {
         let hints = OutgoingHints::new(true);
-        let outbox = Outbox::new(hints.clone());
+        let outbox = outbox(hints.clone());
         outbox.announce_here([(1, true)]);
         outbox.announce_any();
         outbox.announce(&[2]);

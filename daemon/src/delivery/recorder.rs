@@ -1,6 +1,6 @@
 //! The recorder: writes the results of all workers, many in one transaction.
 
-use std::{error::Error as StdError, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, error::Error as StdError, sync::Arc, time::Duration};
 
 use farrier_proto::store::DeliveryTrigger;
 use tokio::sync::mpsc;
@@ -11,6 +11,7 @@ use crate::{
     store::{
         StoreError, Tx,
         deliveries::{self, NextStep, Outcome},
+        leases::{self, HeldLease},
     },
 };
 
@@ -24,6 +25,8 @@ const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(500);
 /// The result of a delivery, with the handle of the worker that has claimed it.
 pub(super) struct Report {
     pub(super) outcome: Outcome,
+    /// The lease under which the attempt was made.
+    pub(super) lease: Option<HeldLease>,
     pub(super) handle: Arc<WorkerHandle>,
 }
 
@@ -36,18 +39,21 @@ pub(super) async fn run(context: DeliveryContext, mut inbox: mpsc::Receiver<Repo
         if inbox.recv_many(&mut batch, limit).await == 0 {
             return;
         }
-        let (outcomes, handles): (Vec<_>, Vec<_>) =
-            batch.drain(..).map(|Report { outcome, handle }| (outcome, handle)).unzip();
-        write(&context, &outcomes).await;
+        let lost = write(&context, &batch).await;
         context.backlog.results_recorded();
-        for (outcome, handle) in outcomes.iter().zip(handles) {
+        for Report { outcome, handle, lease } in batch.drain(..) {
+            if lease.is_some_and(|lease| lost.contains(&lease)) {
+                // Another node sends the delivery again, with the same UUID.
+                handle.release(outcome.delivery);
+                continue;
+            }
             if let NextStep::Again { at_ms } = outcome.next {
                 context.retries.due_at(at_ms);
             }
             if context.history.attempted(outcome.hook) {
                 context.sweep.now();
             }
-            context.metrics.count_outcome(outcome);
+            context.metrics.count_outcome(&outcome);
             handle.release(outcome.delivery);
             context.results.recorded(outcome.delivery);
             if outcome.next_trigger != DeliveryTrigger::Unspecified {
@@ -59,21 +65,27 @@ pub(super) async fn run(context: DeliveryContext, mut inbox: mpsc::Receiver<Repo
 }
 
 /// Writes a batch, and repeats it after an error. If the failed commit was durable after all, this only counts failures
-/// of a hook twice.
-async fn write(context: &DeliveryContext, outcomes: &[Outcome]) {
+/// of a hook twice. Returns the leases that this node has lost. The results of their workers are not written.
+async fn write(context: &DeliveryContext, batch: &[Report]) -> BTreeSet<HeldLease> {
+    let leases: BTreeSet<HeldLease> = batch.iter().filter_map(|report| report.lease).collect();
+    let leases: Vec<HeldLease> = leases.into_iter().collect();
     let disable_after_ms = i64::try_from(context.config.webhook.disable_after.as_millis()).unwrap_or(i64::MAX);
     loop {
         let now = context.now_ms();
-        let written = context
-            .store
-            .write_in_background(async |tx: Tx| deliveries::record(&tx, outcomes, now, disable_after_ms).await);
+        let written = context.store.write_in_background(async |tx: Tx| {
+            let held = if leases.is_empty() { Vec::new() } else { leases::still_held(&tx, &leases).await? };
+            let may_record = |report: &&Report| report.lease.is_none_or(|lease| held.contains(&lease));
+            let outcomes: Vec<&Outcome> = batch.iter().filter(may_record).map(|report| &report.outcome).collect();
+            let disabled = deliveries::record(&tx, &outcomes, now, disable_after_ms).await?;
+            Ok::<_, StoreError>((disabled, held))
+        });
         match written.await {
-            Ok(disabled) => {
+            Ok((disabled, held)) => {
                 context.metrics.deliveries.count_disabled_hooks(disabled.len());
                 for (hook, reason) in disabled {
                     tracing::warn!(hook, reason, "a hook was switched off");
                 }
-                return;
+                return leases.into_iter().filter(|lease| !held.contains(lease)).collect();
             }
             Err(error) => {
                 failed(&error);

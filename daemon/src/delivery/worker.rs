@@ -14,6 +14,7 @@ use super::{
     attempt::{self, Prepared, SendResult},
     limits::ConcurrencyLimits,
     recorder::Report,
+    shards::ShardPermit,
     worker_handle::WorkerHandle,
 };
 use crate::{
@@ -22,6 +23,7 @@ use crate::{
     store::{
         deliveries::{self, NextStep, Outcome},
         hooks,
+        leases::HeldLease,
     },
     webhook::Link,
 };
@@ -38,6 +40,8 @@ const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(1);
 /// A worker that has ended.
 pub(super) struct EndedWorker {
     pub(super) hook: u64,
+    /// The lease under which it has sent.
+    pub(super) lease: Option<HeldLease>,
     /// When to start a worker for the next probe; `None`: when a delivery is queued.
     pub(super) probe_at_ms: Option<Millis>,
 }
@@ -60,6 +64,7 @@ enum Step {
 pub(super) struct Worker {
     context: DeliveryContext,
     hook: u64,
+    permit: ShardPermit,
     handle: Arc<WorkerHandle>,
     reports: mpsc::Sender<Report>,
     limits: Arc<ConcurrencyLimits>,
@@ -73,17 +78,29 @@ impl Worker {
     pub(super) fn new(
         context: DeliveryContext,
         hook: u64,
+        permit: ShardPermit,
         handle: Arc<WorkerHandle>,
         reports: mpsc::Sender<Report>,
         limits: Arc<ConcurrencyLimits>,
     ) -> Self {
-        Self { context, hook, handle, reports, limits, state: HookState::default(), ending: None }
+        Self { context, hook, permit, handle, reports, limits, state: HookState::default(), ending: None }
     }
 
-    /// Runs until there is nothing to do or the daemon stops. Returns the time of the next probe, if the hook fails.
-    pub(super) async fn run(mut self) -> Option<Millis> {
+    /// Runs until there is nothing to do, the node gives the shard of the hook back, or the daemon stops.
+    pub(super) async fn run(mut self) -> EndedWorker {
+        let probe_at_ms = self.send_all().await;
+        let lease = self.permit.lease();
+        // The next node must not send a delivery again whose result is about to be recorded.
+        while lease.is_some() && self.handle.claimed() > 0 {
+            self.handle.changed().await;
+        }
+        EndedWorker { hook: self.hook, lease, probe_at_ms }
+    }
+
+    /// Sends deliveries. Returns the time of the next probe, if the hook fails.
+    async fn send_all(&mut self) -> Option<Millis> {
         let mut link = None;
-        while !self.context.tasks.stop().is_cancelled() {
+        while !self.permit.end().is_cancelled() {
             self.handle.take_wake();
             let claims = self.handle.claims();
             match self.next_step(&claims).await {
@@ -122,17 +139,17 @@ impl Worker {
         None
     }
 
-    /// Returns whether the rest of a batch must be read again: a probe has failed, the hook is being switched off, or
-    /// an urgent delivery was queued.
+    /// Returns whether the rest of a batch must not be sent: a probe has failed, the hook is being switched off, an
+    /// urgent delivery was queued, or the worker must end.
     fn batch_is_outdated(&self) -> bool {
         let probed = hook_health::probed_at(&self.state).is_some_and(|at| at > self.context.now_ms());
-        probed || self.ending.is_some() || self.handle.is_urgent()
+        probed || self.ending.is_some() || self.handle.is_urgent() || self.permit.end().is_cancelled()
     }
 
     async fn changed(&self) {
         tokio::select! {
             () = self.handle.changed() => {}
-            () = self.context.tasks.stop().cancelled() => {}
+            () = self.permit.end().cancelled() => {}
         }
     }
 
@@ -143,7 +160,7 @@ impl Worker {
             () = self.handle.changed() => return true,
             () = open.closed() => {}
             () = tokio::time::sleep(LINGER) => {}
-            () = self.context.tasks.stop().cancelled() => {}
+            () = self.permit.end().cancelled() => {}
         }
         *link = None;
         false
@@ -180,7 +197,7 @@ impl Worker {
         Ok(plan(&self.context, hook.as_ref(), &ids, rows))
     }
 
-    /// Makes one attempt. Returns `false` when the daemon stops.
+    /// Makes one attempt. Returns `false` when the worker must end.
     async fn deliver(&mut self, row: Delivery, link: &mut Option<Link>) -> bool {
         let stop = self.context.tasks.stop().clone();
         let last_moment = async {
@@ -219,18 +236,20 @@ impl Worker {
         tracing::error!(hook = self.hook, error, "reading deliveries failed and will be tried again");
     }
 
-    /// Prepares and sends a delivery; `None` if the daemon stops before anything was sent.
+    /// Prepares and sends a delivery; `None` if the worker must end before anything was sent.
     async fn attempt(&self, row: Delivery, link: &mut Option<Link>) -> Result<Option<Outcome>, DeliveryError> {
         let (id, trigger) = (row.id, row.next_trigger());
         let prepared = match attempt::prepare(&self.context, row).await? {
             Prepared::Ready(ready) => ready,
             Prepared::Cancelled(reason) => return Ok(Some(cancelled(self.hook, id, trigger, reason))),
         };
-        let stop = self.context.tasks.stop();
         let permit = tokio::select! {
             permit = self.limits.take(self.state.failures > 0) => permit,
-            () = stop.cancelled() => return Ok(None),
+            () = self.permit.end().cancelled() => return Ok(None),
         };
+        if self.permit.end().is_cancelled() || !self.context.shards.is_sure(&self.context.clock) {
+            return Ok(None);
+        }
         Ok(Some(match self.limits.run(permit, prepared.send(&self.context, link)).await? {
             SendResult::Attempt(outcome) => *outcome,
             SendResult::Cancelled(reason) => cancelled(self.hook, id, trigger, reason),
@@ -244,9 +263,9 @@ impl Worker {
     /// Passes a result to the recorder, and waits while there are too many claims.
     async fn hand_over(&self, outcome: Outcome) {
         self.handle.claim(outcome.delivery);
-        let report = Report { outcome, handle: Arc::clone(&self.handle) };
+        let report = Report { outcome, lease: self.permit.lease(), handle: Arc::clone(&self.handle) };
         let _ = self.reports.send(report).await; // the recorder outlives its workers
-        while self.handle.claimed() >= CLAIMS_MAX && !self.context.tasks.stop().is_cancelled() {
+        while self.handle.claimed() >= CLAIMS_MAX && !self.permit.end().is_cancelled() {
             self.changed().await;
         }
     }

@@ -5,6 +5,7 @@
 
 use std::{error::Error as StdError, time::Duration};
 
+use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
 use super::Context;
@@ -27,6 +28,9 @@ const POLLS_PER_FULL_POLL: u32 = 60;
 /// Interval at which the daemon looks for other nodes while there are none.
 const POLL_ALONE: Duration = Duration::from_secs(5);
 
+/// Time for the last hint when the daemon stops.
+const LAST_HINT_TIME: Duration = Duration::from_secs(1);
+
 /// The topics that each poll raises. Their readers make few reads if nothing has changed.
 const POLLED: [Topic; 5] = [Topic::Audit, Topic::Events, Topic::FanOut, Topic::Queues, Topic::Results];
 /// The work whose due times are read again by each full poll. Pruning reads all repositories.
@@ -34,15 +38,14 @@ const POLLED_WORK: [DueWork; 2] = [DueWork::Mirrors, DueWork::Sweep];
 
 /// Exchanges hints until the daemon stops. Does nothing if no other process can use the store.
 pub async fn run(context: Context) {
-    let stop = context.tasks.stop().clone();
     if !context.store.is_shared() {
-        return stop.cancelled().await;
+        return context.tasks.stop().cancelled().await;
     }
     let exchange = async {
         let mut is_reported = false;
         loop {
             match exchange(&context, &mut is_reported).await {
-                Ok(()) => return stop.cancelled().await,
+                Ok(()) => return,
                 Err(error) if !is_reported => {
                     is_reported = true;
                     let error = &error as &dyn StdError;
@@ -56,15 +59,22 @@ pub async fn run(context: Context) {
             }
         }
     };
+    let ended = async {
+        context.shards.closed().await;
+        tokio::time::sleep(LAST_HINT_TIME).await;
+    };
     tokio::select! {
-        () = stop.cancelled() => {}
+        () = ended => {}
         () = exchange => {}
     }
 }
 
-/// Opens a channel and exchanges hints until it fails. Returns only if no other process can use the store.
+/// Opens a channel and exchanges hints until it fails. Returns when the daemon has stopped its work under leases.
 async fn exchange(context: &Context, is_reported: &mut bool) -> Result<(), StoreError> {
-    let Some(mut channel) = context.store.hints().await? else { return Ok(()) };
+    let Some(mut channel) = context.store.hints().await? else {
+        context.shards.closed().await;
+        return Ok(());
+    };
     if std::mem::take(is_reported) {
         tracing::info!("hints are exchanged with other nodes again");
     }
@@ -85,6 +95,12 @@ async fn exchange(context: &Context, is_reported: &mut bool) -> Result<(), Store
                 next_send = Instant::now() + PAUSE;
             }
             hint = channel.receive() => raise(context, &Hint::decode(&hint?)),
+            () = context.shards.closed() => {
+                if let Some(hint) = context.hints.taken().now_or_never() {
+                    send(channel.as_mut(), &hint).await?;
+                }
+                return Ok(());
+            }
             () = tokio::time::sleep_until(next_poll) => {
                 let has_others = context.hints.has_others();
                 next_poll = Instant::now() + if has_others { POLL } else { POLL_ALONE };
@@ -117,7 +133,7 @@ fn raise(context: &Context, hint: &Hint) {
             Topic::Audit => context.audit.wake(),
             Topic::Events => context.events.notify_here(),
             Topic::FanOut => context.backlog.wake_here(),
-            Topic::Nodes => {}
+            Topic::Nodes => context.shards.check(),
             Topic::Queues => context.outbox.announce_any(),
             Topic::Results => context.results.any_recorded(),
         }

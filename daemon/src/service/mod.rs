@@ -18,6 +18,7 @@ mod commit_outcome;
 mod context;
 pub mod deleted;
 pub mod deliveries;
+pub mod delivery_shards;
 pub mod disk_space;
 pub mod error;
 pub mod events;

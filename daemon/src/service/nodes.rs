@@ -51,10 +51,22 @@ pub struct OwnNode {
 
 /// The last successful renewal.
 #[derive(Clone, Copy, Debug)]
-struct Renewed {
+pub struct Renewed {
     epoch: u64,
     /// When it was sent, by the monotonic clock.
     sent_ms: Millis,
+}
+
+impl Renewed {
+    /// Returns the epoch of the node.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Returns the monotonic time until which the node certainly has its leases.
+    pub fn sure_until_ms(&self) -> Millis {
+        self.sent_ms.saturating_add(SURE_MS)
+    }
 }
 
 impl OwnNode {
@@ -84,6 +96,16 @@ impl OwnNode {
         }
         let has_ended = nodes::has_ended(tx, begun_by, clock_ms).await?;
         Ok(if has_ended { WorkState::Interrupted } else { WorkState::Elsewhere })
+    }
+
+    /// Returns the ID of the node.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Returns a receiver of the last successful renewal.
+    pub fn renewals(&self) -> watch::Receiver<Renewed> {
+        self.renewed.subscribe()
     }
 
     fn epoch(&self) -> u64 {
@@ -149,7 +171,7 @@ impl OwnNode {
         if !self.is_shared {
             return Millis::MAX;
         }
-        self.renewed.borrow().sent_ms.saturating_add(SURE_MS).saturating_sub(clock.monotonic_ms())
+        self.renewed.borrow().sure_until_ms().saturating_sub(clock.monotonic_ms())
     }
 }
 
@@ -190,6 +212,11 @@ pub async fn run(context: Context) {
     if !node.is_shared {
         return stop.cancelled().await;
     }
+    // Workers record the results of their last attempts under leases of this node.
+    let given_back = async {
+        stop.cancelled().await;
+        context.shards.closed().await;
+    };
     let renewals = async {
         let mut pause = INTERVAL;
         loop {
@@ -209,7 +236,7 @@ pub async fn run(context: Context) {
         }
     };
     tokio::select! {
-        () = stop.cancelled() => {}
+        () = given_back => {}
         () = renewals => return,
     }
     let (epoch, now) = (node.epoch(), clock.now_ms());

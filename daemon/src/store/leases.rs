@@ -4,9 +4,11 @@
 //! afterwards, and raises its term. Transactions of the work read the row, so that a node that has lost the lease, for
 //! example because its process was stopped for a while, writes nothing any more.
 
+use std::collections::BTreeSet;
+
 use farrier_proto::store::{Lease, Node};
 
-use super::{Read as _, StoreError, Tx, keys, nodes};
+use super::{Read as _, StoreError, Tx, engine::Key, keys, nodes};
 use crate::clock::Millis;
 
 tokio::task_local! {
@@ -14,7 +16,7 @@ tokio::task_local! {
 }
 
 /// A lease that a node has taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HeldLease {
     name: &'static str,
     node: u64,
@@ -34,10 +36,23 @@ impl HeldLease {
         self.term
     }
 
+    /// Returns the epoch of the node that holds the lease.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Returns whether this is the lease in a row.
+    pub fn is(&self, row: &Lease) -> bool {
+        self.row() == *row
+    }
+
+    fn row(&self) -> Lease {
+        Lease { node: self.node, epoch: self.epoch, term: self.term }
+    }
+
     async fn check(self, tx: &Tx) -> Result<(), StoreError> {
         let row = tx.get::<Lease>(&keys::lease(self.name)).await?;
-        let expected = Lease { node: self.node, epoch: self.epoch, term: self.term };
-        if row == Some(expected) { Ok(()) } else { Err(StoreError::LeaseLost { name: self.name }) }
+        if row.is_some_and(|row| self.is(&row)) { Ok(()) } else { Err(StoreError::LeaseLost { name: self.name }) }
     }
 }
 
@@ -68,22 +83,60 @@ pub async fn take(
     (id, epoch): (u64, u64),
     clock_ms: Millis,
 ) -> Result<Option<HeldLease>, StoreError> {
+    Ok(take_all(tx, &[name], (id, epoch), clock_ms).await?.pop().flatten())
+}
+
+/// Like [`take`], for several leases, which are not empty.
+pub async fn take_all(
+    tx: &Tx,
+    names: &[&'static str],
+    (id, epoch): (u64, u64),
+    clock_ms: Millis,
+) -> Result<Vec<Option<HeldLease>>, StoreError> {
     let now = tx.now_ms(clock_ms).await?;
-    let is_alive = |node: Option<Node>, epoch| node.is_some_and(|node| nodes::is_alive(&node, epoch, now));
-    if !is_alive(nodes::get(tx, id).await?, epoch) {
-        return Err(StoreError::LeaseLost { name });
+    let keys: Vec<Key> = names.iter().map(|name| keys::lease(name)).collect();
+    let rows = tx.get_many::<Lease>(&keys).await?;
+    let holders: BTreeSet<u64> = rows.iter().flatten().map(|row| row.node).chain([id]).collect();
+    let holders: Vec<Key> = holders.into_iter().map(keys::node).collect();
+    let holders: Vec<Node> = tx.get_many::<Node>(&holders).await?.into_iter().flatten().collect();
+    // An earlier start of a node has another epoch than the row of the node.
+    let is_alive = |id, epoch| holders.iter().any(|node| node.id == id && nodes::is_alive(node, epoch, now));
+    if !is_alive(id, epoch) {
+        return Err(StoreError::LeaseLost { name: names.first().copied().unwrap_or_default() });
     }
-    let row = tx.get::<Lease>(&keys::lease(name)).await?.unwrap_or_default();
-    if row.node == id && row.epoch == epoch {
-        return Ok(Some(HeldLease { name, node: id, epoch, term: row.term }));
+    let mut taken = Vec::with_capacity(names.len());
+    for ((name, key), row) in names.iter().zip(keys).zip(rows) {
+        let row = row.unwrap_or_default();
+        let is_own = row.node == id && row.epoch == epoch;
+        if !is_own && is_alive(row.node, row.epoch) {
+            taken.push(None);
+            continue;
+        }
+        let term = if is_own { row.term } else { row.term + 1 };
+        let lease = HeldLease { name, node: id, epoch, term };
+        if !is_own {
+            tx.put(key, &lease.row());
+        }
+        taken.push(Some(lease));
     }
-    // An earlier start of this node has another epoch than the row of the node.
-    if is_alive(nodes::get(tx, row.node).await?, row.epoch) {
-        return Ok(None);
+    Ok(taken)
+}
+
+/// Lets other nodes take leases at once. Those that the node does not hold any more stay as they are.
+pub async fn give_back(tx: &Tx, held: &[HeldLease]) -> Result<(), StoreError> {
+    for lease in still_held(tx, held).await? {
+        tx.put(keys::lease(lease.name), &Lease { term: lease.term, ..Lease::default() });
     }
-    let term = row.term + 1;
-    tx.put(keys::lease(name), &Lease { node: id, epoch, term });
-    Ok(Some(HeldLease { name, node: id, epoch, term }))
+    Ok(())
+}
+
+/// Returns those of the leases that the node still holds. The transaction fails if one of them is lost before it is
+/// committed.
+pub async fn still_held(tx: &Tx, held: &[HeldLease]) -> Result<Vec<HeldLease>, StoreError> {
+    let keys: Vec<Key> = held.iter().map(|lease| keys::lease(lease.name)).collect();
+    let rows = tx.get_many::<Lease>(&keys).await?;
+    let pairs = held.iter().zip(rows).filter(|(lease, row)| row.is_some_and(|row| lease.is(&row)));
+    Ok(pairs.map(|(lease, _)| *lease).collect())
 }
 
 #[cfg(test)]

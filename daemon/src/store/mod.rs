@@ -11,6 +11,7 @@ pub mod caches;
 pub mod check;
 pub mod copy;
 pub mod deliveries;
+pub mod delivery_shards;
 pub mod dropped_packs;
 pub mod engine;
 pub mod events;

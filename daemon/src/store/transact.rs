@@ -61,6 +61,11 @@ impl Snapshot {
         Ok(counter.count(range, filter).await?)
     }
 
+    /// Returns the time by the clock of the store. It is that of the daemon, `clock_ms`, if the engine has none.
+    pub(super) async fn now_ms(&self, clock_ms: Millis) -> Result<Millis, StoreError> {
+        Ok(self.view.now_ms().await?.unwrap_or(clock_ms))
+    }
+
     /// Returns the order below which all transactions have ended, without the base of the store.
     pub(super) async fn settled(&self) -> Result<u64, StoreError> {
         Ok(self.view.settled().await?)

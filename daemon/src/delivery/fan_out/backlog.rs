@@ -53,6 +53,14 @@ impl Backlog {
         count(&counts.counted) + count(&counts.added) < limit
     }
 
+    /// Returns whether `limit` deliveries wait for the hooks of an owner.
+    pub(super) fn is_full(&self, limit: u64) -> bool {
+        let counts = self.counts();
+        let owners: BTreeSet<u64> = counts.counted.keys().chain(counts.added.keys()).copied().collect();
+        drop(counts);
+        owners.into_iter().any(|owner| !self.has_room(owner, limit))
+    }
+
     /// Notes written deliveries by owner.
     pub fn add(&self, by_owner: &BTreeMap<u64, u64>) {
         let mut counts = self.counts();
@@ -98,7 +106,7 @@ impl Backlog {
     }
 
     /// Waits for a wake-up. For one listener.
-    pub(super) async fn wait(&self) {
+    pub async fn wait(&self) {
         self.signal.notified().await;
     }
 

@@ -25,7 +25,7 @@ use farrier_proto::store::{Delivery, DeliveryState, DeliveryTrigger, Event};
 pub use self::{
     backlog::Backlog,
     record::{RecordedEvents, record},
-    run::run,
+    run::{count_if_full, run},
 };
 use super::DeliveryContext;
 use crate::{

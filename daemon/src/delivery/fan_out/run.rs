@@ -26,31 +26,38 @@ const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(1);
 /// Shortest time between two counts of the waiting deliveries while a fan-out waits for them.
 const PAUSE_BETWEEN_COUNTS: Duration = Duration::from_secs(1);
 
-/// Makes the steps of all fan-outs until the daemon stops.
-pub async fn run(context: DeliveryContext) {
-    let stop = context.tasks.stop().clone();
-    let work = async {
-        let mut task = FanOutTask::new(context.clone());
-        loop {
-            match task.pass().await {
-                Ok(Pass::Progress) => tokio::task::yield_now().await,
-                Ok(Pass::Idle) => context.backlog.wait().await,
-                Ok(Pass::Blocked) => {
-                    context.backlog.wait().await;
-                    tokio::time::sleep(PAUSE_BETWEEN_COUNTS).await;
-                }
-                Ok(Pass::Uncounted) => tokio::time::sleep(PAUSE_BETWEEN_COUNTS).await,
-                Err(error) => {
-                    tracing::error!(error = &error as &dyn StdError, "a fan-out failed and will be tried again");
-                    tokio::time::sleep(PAUSE_AFTER_ERROR).await;
-                }
+/// Makes the steps of all fan-outs until the lease of the caller is lost.
+pub async fn run(context: &DeliveryContext) {
+    let mut task = FanOutTask::new(context.clone());
+    loop {
+        match task.pass().await {
+            Ok(Pass::Progress) => tokio::task::yield_now().await,
+            Ok(Pass::Idle) => context.backlog.wait().await,
+            Ok(Pass::Blocked) => {
+                context.backlog.wait().await;
+                tokio::time::sleep(PAUSE_BETWEEN_COUNTS).await;
+            }
+            Ok(Pass::Uncounted) => tokio::time::sleep(PAUSE_BETWEEN_COUNTS).await,
+            Err(StoreError::LeaseLost { .. }) => return,
+            Err(error) => {
+                tracing::error!(error = &error as &dyn StdError, "a fan-out failed and will be tried again");
+                tokio::time::sleep(PAUSE_AFTER_ERROR).await;
             }
         }
-    };
-    tokio::select! {
-        () = stop.cancelled() => {}
-        () = work => {}
     }
+}
+
+/// Counts the waiting deliveries again if those of an owner have reached the limit. For a node that makes no steps.
+pub async fn count_if_full(context: &DeliveryContext) -> Result<(), StoreError> {
+    let limit = context.config.webhook.max_waiting_per_owner;
+    if context.backlog.is_full(limit) { count(context, limit).await } else { Ok(()) }
+}
+
+async fn count(context: &DeliveryContext, limit: u64) -> Result<(), StoreError> {
+    context.backlog.begin_count();
+    let snapshot = context.store.read().await?;
+    context.backlog.counted(backlog::count(&snapshot, limit).await?);
+    Ok(())
 }
 
 /// The result of a pass over all queues.
@@ -163,11 +170,7 @@ impl FanOutTask {
     }
 
     async fn count(&mut self) -> Result<(), StoreError> {
-        let context = &self.context;
-        context.backlog.begin_count();
-        let snapshot = context.store.read().await?;
-        let counts = backlog::count(&snapshot, context.config.webhook.max_waiting_per_owner).await?;
-        context.backlog.counted(counts);
+        count(&self.context, self.context.config.webhook.max_waiting_per_owner).await?;
         self.next_count = Some(Instant::now() + PAUSE_BETWEEN_COUNTS);
         Ok(())
     }

@@ -85,7 +85,7 @@ async fn due(context: &Context, hooks_max: usize) -> Result<Vec<DueDelivery>, Er
         let since = due_since(&row, &state).filter(|at| *at <= now);
         all.extend(since.map(|since_ms| DueDelivery { since_ms, last_attempt_ms: state.last_delivery_ms }));
     }
-    let retry = deliveries::next_retry_ms(&snapshot).await?.filter(|at| *at <= now);
+    let retry = deliveries::next_retry_ms(&snapshot, |_| true).await?.filter(|at| *at <= now);
     // The retry is not in a queue yet, so the last attempt of its hook does not matter.
     all.extend(retry.map(|since_ms| DueDelivery { since_ms, last_attempt_ms: 0 }));
     Ok(all)

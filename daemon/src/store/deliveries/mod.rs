@@ -203,17 +203,42 @@ pub async fn count_pending(read: &impl Read, cap: u64) -> Result<u64, StoreError
     Ok(sum)
 }
 
-/// Returns the time of the next retry, milliseconds since the epoch.
-pub async fn next_retry_ms(read: &impl Read) -> Result<Option<i64>, StoreError> {
-    let pairs = read.scan_bytes(&Scan::of(keys::retries(i64::MAX - 1), 1)).await?;
-    Ok(pairs.first().and_then(|(key, _)| keys::leading_time(key)))
+/// Returns the time of the next retry, milliseconds since the epoch. `is_own`: selects hooks. If the next
+/// [`RETRIES_AT_ONCE`] retries are of other hooks, returns the time of the last of them.
+pub async fn next_retry_ms(read: &impl Read, is_own: impl Fn(u64) -> bool) -> Result<Option<i64>, StoreError> {
+    let mut next = None;
+    // The first one is enough if all hooks are own.
+    for limit in [1, RETRIES_AT_ONCE] {
+        let rows = read.scan::<Reference>(&Scan::of(keys::retries(i64::MAX - 1), limit)).await?;
+        let own = rows.iter().find(|(_, hook)| is_own(hook.id));
+        if own.is_some() || rows.len() < limit {
+            return Ok(own.and_then(|(key, _)| keys::leading_time(key)));
+        }
+        next = rows.last().and_then(|(key, _)| keys::leading_time(key));
+    }
+    Ok(next)
 }
 
-/// Returns the retries that are due at `until_ms`, at most `limit`: their keys, hooks and deliveries.
-pub async fn due(read: &impl Read, until_ms: i64, limit: usize) -> Result<Vec<(Key, u64, u64)>, StoreError> {
-    let rows = read.scan::<Reference>(&Scan::of(keys::retries(until_ms), limit)).await?;
-    let parts = rows.into_iter().filter_map(|(key, hook)| Some((keys::trailing_id(&key)?, key, hook.id)));
-    Ok(parts.map(|(delivery, key, hook)| (key, hook, delivery)).collect())
+/// Returns the retries that are due at `until_ms`, at most `limit`: their keys, hooks and deliveries. `is_own`: selects
+/// hooks.
+pub async fn due(
+    read: &impl Read,
+    until_ms: i64,
+    limit: usize,
+    is_own: impl Fn(u64) -> bool,
+) -> Result<Vec<(Key, u64, u64)>, StoreError> {
+    let mut found = Vec::new();
+    let mut range = keys::retries(until_ms);
+    loop {
+        let rows = read.scan::<Reference>(&Scan::of(range.clone(), limit)).await?;
+        let last = rows.last().map(|(key, _)| key.clone()).filter(|_| rows.len() == limit);
+        let own = rows.into_iter().filter(|(_, hook)| is_own(hook.id));
+        found.extend(own.filter_map(|(key, hook)| keys::trailing_id(&key).map(|delivery| (key, hook.id, delivery))));
+        match last.filter(|_| found.len() < limit) {
+            Some(last) => range = range.after(&last),
+            None => return Ok(found),
+        }
+    }
 }
 
 /// Returns the retries of `hook`, due or not, the next ones first, at most `limit`: their keys and deliveries. Reads

@@ -56,7 +56,7 @@ pub enum NextStep {
 /// failed for `disable_after_ms`; never if that is 0.
 pub async fn record(
     tx: &Tx,
-    outcomes: &[Outcome],
+    outcomes: &[&Outcome],
     now_ms: Millis,
     disable_after_ms: Millis,
 ) -> Result<Vec<(u64, String)>, StoreError> {

@@ -82,7 +82,10 @@ fn outcome(event: u64, attempt: u32, class: &str, next: NextStep) -> Outcome {
 }
 
 async fn recorded(store: &Store, outcomes: &[Outcome]) -> Vec<(u64, String)> {
-    store.write(async |tx: Tx| record(&tx, outcomes, 1_000, 500).await).await.expect("written")
+    store
+        .write(async |tx: Tx| record(&tx, &outcomes.iter().collect::<Vec<_>>(), 1_000, 500).await)
+        .await
+        .expect("written")
 }
 
 async fn row(store: &Store, event: u64) -> Delivery {
@@ -114,13 +117,15 @@ async fn results_move_deliveries_between_the_queues() {
     assert!(recorded(&store, &outcomes).await.is_empty());
     let read = store.read().await.expect("a snapshot");
     assert_eq!(index_sizes(&read).await, [1, 0, 1, 1]);
-    assert_eq!(next_retry_ms(&read).await.expect("a time"), Some(70));
+    assert_eq!(next_retry_ms(&read, |hook| hook == HOOK).await.expect("a time"), Some(70));
+    assert_eq!(next_retry_ms(&read, |_| false).await.expect("a time"), None);
+    assert_eq!(due(&read, 70, 9, |_| false).await.expect("due"), []);
     let states = [row(&store, 1).await.state(), row(&store, 2).await.state(), row(&store, 3).await.state()];
     assert_eq!(states, [DeliveryState::Success, DeliveryState::Pending, DeliveryState::Failed]);
     let state = crate::store::hooks::state(&read, HOOK).await.expect("a state");
     assert_eq!(state.clone(), HookState { failures: 2, failing_since_ms: 5, last_delivery_ms: 1_000, ..state });
 
-    let due = due(&read, 70, 9).await.expect("due");
+    let due = due(&read, 70, 9, |_| true).await.expect("due");
     store.write(async |tx: Tx| queue_due(&tx, &due).await).await.expect("written");
     let read = store.read().await.expect("a snapshot");
     assert_eq!(waiting(&read, HOOK, 9, 9).await.expect("ids"), [number(2, 0), number(4, 0)]);

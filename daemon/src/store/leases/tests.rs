@@ -163,3 +163,28 @@ async fn rows_of_nodes_that_ended_long_ago_are_removed() {
     nodes.enter(TWO).await;
     assert_eq!(count(&nodes).await, 1);
 }
+
+#[tokio::test]
+async fn several_leases_are_taken_given_back_and_checked_together() {
+    let nodes = Nodes::on(MemoryEngine::shared()).await;
+    let (one, two) = (nodes.enter(ONE).await, nodes.enter(TWO).await);
+    let take = async |names: &[&'static str], node, epoch| {
+        let taken = nodes.store.write(async |tx: Tx| take_all(&tx, names, (node, epoch), nodes.now).await).await;
+        taken.expect("a transaction")
+    };
+    let still = async |held: &[HeldLease]| {
+        nodes.store.write(async |tx: Tx| still_held(&tx, held).await).await.expect("a transaction")
+    };
+    let first: Vec<HeldLease> = take(&["a", "b"], ONE, one).await.into_iter().flatten().collect();
+    assert_eq!(first.len(), 2);
+    let second = take(&["a", "c"], TWO, two).await;
+    assert!(second[0].is_none() && second[1].is_some());
+    let back = &first[..1];
+    nodes.store.write(async |tx: Tx| give_back(&tx, back).await).await.expect("given back");
+    assert_eq!(still(&first).await, first[1..]);
+    let taken = take(&["a"], TWO, two).await.pop().flatten().expect("it is free");
+    assert_eq!(taken.term(), 2);
+    // The first node does not have it any more, so nothing changes.
+    nodes.store.write(async |tx: Tx| give_back(&tx, back).await).await.expect("a transaction");
+    assert_eq!(still(&[taken]).await, [taken]);
+}

@@ -1,5 +1,6 @@
 //! Several daemons that use one store at the same time.
 
+mod deliveries;
 mod hints;
 
 use std::{fs, sync::Arc};
@@ -18,6 +19,7 @@ use crate::support::TestDaemon;
 pub struct TwoNodes {
     pub one: TestDaemon,
     pub other: TestDaemon,
+    pub store: Store,
     pub faults: Faults,
 }
 
@@ -32,8 +34,8 @@ impl TwoNodes {
             change(config);
         })
         .await;
-        let other = beside(&one, store, change).await;
-        Self { one, other, faults }
+        let other = beside(&one, store.clone(), change).await;
+        Self { one, other, store, faults }
     }
 }
 

@@ -136,7 +136,11 @@ async fn insert_deliveries(
         .await?;
     let outcomes: Vec<_> = rows.iter().map(|row| outcome(row, hooks)).collect();
     let outcomes = &outcomes;
-    store.write(async |tx: Tx| deliveries::record(&tx, outcomes, start_ms, 0).await.map(drop)).await
+    store
+        .write(async |tx: Tx| {
+            deliveries::record(&tx, &outcomes.iter().collect::<Vec<_>>(), start_ms, 0).await.map(drop)
+        })
+        .await
 }
 
 fn outcome(row: &Delivery, hooks: &[Hook]) -> deliveries::Outcome {
