@@ -102,7 +102,7 @@ pub async fn run(
     // Before the first write.
     let git_version = git::check_installed().await?;
     tracing::debug!(%git_version, "the installed git is supported");
-    let store = data_dir::open_store(&config).await?;
+    let store = data_dir::open_store_to_serve(&config).await?;
     // A database can exist without it.
     data_dir::create_dir(&config.data_dir)?;
     let locked = data_dir::lock(&config.data_dir);
@@ -273,6 +273,7 @@ async fn build(
     let audit = AuditLog::open(&store, hints.clone()).await.map_err(failed)?;
     let node = enter_node(&store, &config, &clock).await?;
     let OpenedBlobs { blobs, packs } = data_dir::open_blobs(&config, &store).await?;
+    share_if_complete(&store).await.map_err(failed)?;
     let git = open_git(&config)?;
     let (ssh, ssh_serving) = ssh_sockets::with_keys(&config, ssh_sockets).await;
     let bound = ssh.iter().flat_map(|(sockets, _)| sockets).filter_map(|socket| socket.local_addr().ok());
@@ -339,6 +340,14 @@ async fn build(
         serving,
     });
     Ok((context, ssh))
+}
+
+/// Lets other daemons use the store if they can read all packs. Otherwise it is shared when the bucket has all packs.
+async fn share_if_complete(store: &Store) -> Result<(), StoreError> {
+    if packs::bucket::place(&store.read().await?).await?.is_some_and(|place| place.complete) {
+        store.share().await?;
+    }
+    Ok(())
 }
 
 /// Writes the row of the node whose data directory this is.

@@ -4,7 +4,7 @@ use std::{error::Error as StdError, time::Duration};
 
 use crate::{
     clock::Millis,
-    service::{Context, bucket_packs, nodes},
+    service::{Context, Error, bucket_packs, nodes},
     wake::Wake,
 };
 
@@ -29,10 +29,18 @@ pub async fn run(context: Context) {
     }
 }
 
-/// Stores packs until the bucket has all. Every node does, because only some disks have the packs.
+/// Stores packs until the bucket has all. Then other daemons can use the store. Every node does, because only some
+/// disks have the packs.
 async fn fill(context: &Context) {
     loop {
-        match bucket_packs::fill(context).await {
+        let filled = async {
+            let is_complete = bucket_packs::fill(context).await?;
+            if is_complete {
+                context.store.share().await?;
+            }
+            Ok::<_, Error>(is_complete)
+        };
+        match filled.await {
             Ok(true) => return,
             Ok(false) => {}
             Err(error) => {

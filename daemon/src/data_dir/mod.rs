@@ -31,7 +31,10 @@ use async_trait::async_trait;
 pub(crate) use self::{
     blobs::{OpenedBlobs, adopt_bucket, blobs_to_check, open_blobs},
     node_id::node_id,
-    open::{create_dir, open_or_create_store, open_store, open_unchanged, store_location, store_may_exist},
+    open::{
+        create_dir, open_or_create_store, open_store, open_store_to_serve, open_unchanged, store_location,
+        store_may_exist,
+    },
     store_key::{KeySources, keyring_for_reading},
 };
 pub use self::{

@@ -30,19 +30,31 @@ pub(crate) fn store_may_exist(config: &Config) -> bool {
     config.store.engine == StoreEngine::Postgres || config.data_dir.join(STORE_FILE).exists()
 }
 
+/// Opens the store of a daemon, which other daemons may use at the same time if it is shared. See [`open_store`].
+pub(crate) async fn open_store_to_serve(config: &Config) -> Result<Store, DataDirError> {
+    // Packs and blocks that are only in this data directory cannot be read by others.
+    open_store_with(config, config.blobs.url.is_some()).await
+}
+
 /// Opens the store and locks it for this process. Creates a missing store, unless the data directory has data. Does not
 /// write to an existing store.
 ///
 /// Verifies all pages of a file that is not larger than `store.verify_mib`.
 pub(crate) async fn open_store(config: &Config) -> Result<Store, DataDirError> {
+    open_store_with(config, false).await
+}
+
+async fn open_store_with(config: &Config, may_share: bool) -> Result<Store, DataDirError> {
     if config.store.engine == StoreEngine::Postgres {
-        return match open_unchanged(config).await {
+        let engine = match open_postgres(config, true, may_share).await {
             Err(error) if error.is_missing_store() => {
                 check_missing_store(config).map_err(|error| DataDirError::from_pair(config, error))?;
-                open_or_create_store(config).await
+                create_dir(&config.data_dir).map_err(|error| error.refined(config))?;
+                open_postgres(config, false, may_share).await?
             }
-            opened => opened,
+            opened => opened?,
         };
+        return open_as_is(config, engine).await;
     }
     let file = config.data_dir.join(STORE_FILE);
     let missing = file.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
@@ -71,18 +83,27 @@ async fn open_as_is(config: &Config, engine: Arc<dyn Engine>) -> Result<Store, D
     opened.map_err(|source| DataDirError::from_store(config, source).refined(config))
 }
 
-/// Opens the engine of the store. `unchanged`: the store must exist and is only read; all pages of a file are checked.
+/// Opens the engine of the store for this process alone. `unchanged`: the store must exist and is only read; all pages of
+/// a file are checked.
 pub(super) async fn open_engine_of(config: &Config, unchanged: bool) -> Result<Arc<dyn Engine>, DataDirError> {
-    let opened: Result<Arc<dyn Engine>, EngineError> = match (config.store.engine, postgres_options(config)) {
-        (StoreEngine::Postgres, Some(options)) if unchanged => {
-            PostgresEngine::open_existing(options).await.map(|engine| Arc::new(engine) as _)
-        }
-        (StoreEngine::Postgres, Some(options)) => {
-            PostgresEngine::open(options).await.map(|engine| Arc::new(engine) as _)
-        }
-        _ => open_redb(config, unchanged).await.map(|engine| Arc::new(engine) as _),
+    if config.store.engine == StoreEngine::Postgres {
+        return open_postgres(config, unchanged, false).await;
+    }
+    let opened = open_redb(config, unchanged).await;
+    let engine = opened.map_err(|source| DataDirError::from_store(config, source.into()).refined(config))?;
+    Ok(Arc::new(engine))
+}
+
+/// Opens the store on a server. `existing`: it must exist. `may_share`: others that share it may use it, too.
+async fn open_postgres(config: &Config, existing: bool, may_share: bool) -> Result<Arc<dyn Engine>, DataDirError> {
+    let options = postgres_options(config, may_share);
+    // The configuration is refused without a URL.
+    let options = options.ok_or_else(|| DataDirError::from_store(config, EngineError::NoStore.into()))?;
+    let opened = match existing {
+        true => PostgresEngine::open_existing(options).await,
+        false => PostgresEngine::open(options).await,
     };
-    opened.map_err(|source| DataDirError::from_store(config, source.into()).refined(config))
+    Ok(Arc::new(opened.map_err(|source| DataDirError::from_store(config, source.into()).refined(config))?))
 }
 
 async fn open_redb(config: &Config, unchanged: bool) -> Result<RedbEngine, EngineError> {
@@ -95,13 +116,14 @@ async fn open_redb(config: &Config, unchanged: bool) -> Result<RedbEngine, Engin
     RedbEngine::open(&file, options)
 }
 
-fn postgres_options(config: &Config) -> Option<PostgresOptions> {
+fn postgres_options(config: &Config, may_share: bool) -> Option<PostgresOptions> {
     let store = &config.store;
     Some(PostgresOptions {
         url: store.url.clone()?,
         password_file: store.password_file.clone(),
         ca_file: store.ca_file.clone(),
         max_connections: store.max_connections,
+        may_share,
     })
 }
 

@@ -127,6 +127,10 @@ impl Ids {
         self.state.lock().await.marks = Some(Marks { files, written });
     }
 
+    pub(super) async fn forget_marks(&self) {
+        self.state.lock().await.marks = None;
+    }
+
     /// Returns the next id of `kind`. The first is 1.
     pub async fn next(&self, store: &Store, kind: IdKind) -> Result<u64, StoreError> {
         let State { blocks, marks } = &mut *self.state.lock().await;

@@ -330,6 +330,15 @@ impl Store {
         Ok(self.engine.hints().await?)
     }
 
+    /// Lets other daemons use the store from now on. The bytes of its repositories and artifacts must be in a bucket. Can
+    /// be repeated after an error.
+    pub async fn share(&self) -> Result<(), StoreError> {
+        self.engine.share().await?;
+        // What is in the data directory can be created again, so it need not be compared with the store.
+        self.ids.forget_marks().await;
+        Ok(())
+    }
+
     /// Returns an observer of the writes that are not [in the background](Self::write_in_background).
     pub fn observer(&self) -> WriteObserver {
         self.foreground.observer()

@@ -8,7 +8,10 @@ use farrierd::{
     store::{Store, StoreError, Tx, engine::MemoryEngine, nodes, releases::assets, repositories},
 };
 
-use crate::support::TestDaemon;
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::support::{TestDaemon, bucket::TestBucket, cluster::shared_config, postgres::PostgresServer};
 
 /// The node that is alive beside the daemon.
 const OTHER: u64 = 77;
@@ -63,4 +66,46 @@ async fn a_start_finishes_only_work_whose_daemon_has_ended() {
     farrier.restart().await;
     assert_eq!(marked(&store).await, [0; 0]);
     assert_eq!(state_of_import(&store, 1).await, MigrationState::Done);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn daemons_with_a_bucket_share_a_store_and_others_are_refused() {
+    let (Some(server), Some(bucket)) = (PostgresServer::start(), TestBucket::start().await) else { return };
+    let keys = tempfile::tempdir().expect("a directory");
+    let database = server.database().await;
+    let config = shared_config(&server, &database, &bucket, &keys.path().join("secrets.key"));
+    let mut first = TestDaemon::program(&config).await;
+    first.repository("one").await;
+    let mut second = TestDaemon::program(&config).await;
+    second.repository("two").await;
+    for farrier in [&first, &second] {
+        for name in ["one", "two"] {
+            let found = farrier.admin(Method::GET, &format!("/api/v1/repos/admin/{name}"), Value::Null).await;
+            assert_eq!(found.status, 200, "{found:?}");
+        }
+    }
+    let other = TestDaemon::program("").await;
+    let without_bucket = &config[..config.find("[blobs]").expect("a section")];
+    let other_key = config.replace("secrets.key", "other.key");
+    for (config, args, problem) in [
+        (config.as_str(), &["check-data"][..], "is in use by the daemons that share it: process "),
+        (without_bucket, &[], "is in use by the daemons that share it: process "),
+        (&other_key, &[], "are encrypted with the key"),
+    ] {
+        let refused = other.command_with(config, args).await;
+        let message =
+            format!("{}{}", String::from_utf8_lossy(&refused.stdout), String::from_utf8_lossy(&refused.stderr));
+        assert!(!refused.status.success() && message.contains(problem), "{args:?}: {message}");
+    }
+    first.kill().await;
+    second.repository("three").await;
+    first.start_as_program(&config).await;
+    first.repository("four").await;
+    first.stop().await;
+    second.stop().await;
+    let checked = second.command_with(&config, &["check-data"]).await;
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
+    let listed = TestDaemon::program(&config).await;
+    let repositories = listed.admin(Method::GET, "/api/v1/user/repos", json!(null)).await.json();
+    assert_eq!(repositories.as_array().map(Vec::len), Some(4), "{repositories}");
 }

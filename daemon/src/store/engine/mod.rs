@@ -52,6 +52,15 @@ pub enum EngineError {
         /// The process and its machine.
         owner: String,
     },
+    /// Another process uses the store on a server, and does not share it.
+    #[error(
+        "the store is in use by {owner}, which does not share it. A daemon with blobs.url shares the store when the packs \
+         of all repositories are in the bucket"
+    )]
+    NotShared {
+        /// The process and its machine.
+        owner: String,
+    },
     /// The server of the store cannot be reached.
     #[error("the server of the store cannot be used")]
     Unreachable(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -264,6 +273,11 @@ pub trait Engine: Send + Sync + 'static {
     /// Opens a channel for hints. `None`: no other process can use the data.
     async fn hints(&self) -> Result<Option<Box<dyn HintChannel>>, EngineError> {
         Ok(None)
+    }
+    /// Lets other processes use the data at the same time, from now on. Can be repeated after an error. Does nothing if
+    /// the engine cannot be shared.
+    async fn share(&self) -> Result<(), EngineError> {
+        Ok(())
     }
     /// Reads from the storage. An error means that requests cannot be served.
     async fn health(&self) -> Result<EngineInfo, EngineError>;

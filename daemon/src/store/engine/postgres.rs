@@ -1,11 +1,12 @@
 //! The engine for a PostgreSQL server: one table of keys and values, read and written by serializable transactions.
 //!
 //! Only this module contains SQL. Views and transactions each use one connection of a pool from their first read until
-//! they are dropped. Only one daemon may use a store: [`owner`] locks it.
+//! they are dropped. [`owner`] locks the store for one process, or for the daemons that share it.
 
 mod connect;
 mod failure;
 mod hints;
+mod lock;
 mod oldest_write;
 mod owner;
 mod pool;
@@ -19,6 +20,8 @@ mod faults;
 #[cfg(test)]
 #[path = "../../../tests/it/support/postgres.rs"]
 pub(super) mod server;
+#[cfg(test)]
+mod sharing;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -28,8 +31,9 @@ pub(crate) use self::connect::roots as certificate_authorities;
 use self::{
     connect::Connector,
     hints::PostgresHints,
+    lock::{Access, Tables},
     oldest_write::OldestWrites,
-    owner::{Access, StoreOwner},
+    owner::StoreOwner,
     pool::Pool,
     session::Query,
     view::{Isolation, PostgresView, number},
@@ -53,6 +57,9 @@ pub struct PostgresOptions {
     pub ca_file: Option<PathBuf>,
     /// Maximum number of connections for transactions and views. Two more are used for the lock and for hints.
     pub max_connections: usize,
+    /// Whether the process can use the store together with others that [share](Engine::share) it. Otherwise it uses the
+    /// store alone.
+    pub may_share: bool,
 }
 
 /// An engine with one PostgreSQL database.
@@ -62,19 +69,19 @@ pub struct PostgresEngine {
 }
 
 impl PostgresEngine {
-    /// Connects to the server, locks the store and creates missing tables. Returns [`EngineError::OwnedBy`] if another
-    /// daemon uses the store.
+    /// Connects to the server, locks the store and creates missing tables. Returns [`EngineError::OwnedBy`] or
+    /// [`EngineError::NotShared`] if another process uses the store and does not share it.
     pub async fn open(options: PostgresOptions) -> Result<Self, EngineError> {
-        Self::open_with(options, Access::Write).await
+        Self::open_with(options, Tables::Create).await
     }
 
     /// Like [`PostgresEngine::open`], but creates no tables: a database without a store is an error.
     pub async fn open_existing(options: PostgresOptions) -> Result<Self, EngineError> {
-        Self::open_with(options, Access::Existing).await
+        Self::open_with(options, Tables::Require).await
     }
 
-    async fn open_with(options: PostgresOptions, access: Access) -> Result<Self, EngineError> {
-        let max_connections = options.max_connections;
+    async fn open_with(options: PostgresOptions, tables: Tables) -> Result<Self, EngineError> {
+        let (max_connections, access) = (options.max_connections, Access { tables, may_share: options.may_share });
         let connector = Connector::new(options)?;
         let owner = StoreOwner::acquire(&connector, access, START_WAIT).await?;
         let pool = Pool::new(connector, owner, max_connections);
@@ -118,6 +125,10 @@ impl Engine for PostgresEngine {
         })
     }
 
+    async fn share(&self) -> Result<(), EngineError> {
+        self.pool.share().await
+    }
+
     async fn lost(&self) -> String {
         self.pool.lost().await
     }
@@ -127,5 +138,11 @@ impl Engine for PostgresEngine {
 #[cfg(test)]
 pub(super) fn options(url: &str, server: &server::PostgresServer) -> PostgresOptions {
     let url = StoreUrl::parse(url).expect("a URL");
-    PostgresOptions { url, password_file: Some(server.password_file()), ca_file: None, max_connections: 12 }
+    PostgresOptions {
+        url,
+        password_file: Some(server.password_file()),
+        ca_file: None,
+        max_connections: 12,
+        may_share: false,
+    }
 }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::support::{
     Random, TestDaemon,
     bucket::{BucketFault, TestBucket},
+    cluster::shared_config,
     eventually,
     git::{self, Client},
     postgres::PostgresServer,
@@ -63,23 +64,11 @@ fn verify(work: &Client, remote: &str, clone: &str) {
     clone.done(&["fsck", "--full", "--strict"]);
 }
 
-/// The configuration of daemons that share a store and a bucket, and keep the key of the secrets elsewhere.
-fn shared(server: &PostgresServer, database: &str, bucket: &TestBucket, key: &Path) -> String {
-    format!(
-        "[artifacts]\nreserve_bytes = 0\n[store]\nengine = \"postgres\"\nurl = \"{}\"\npassword_file = \"{}\"\n\
-         key_file = \"{}\"\n{}",
-        server.socket_url(database),
-        server.password_file().display(),
-        key.display(),
-        bucket.toml(),
-    )
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn acknowledged_pushes_survive_kills_with_the_removal_of_the_whole_data_directory() {
     let (Some(server), Some(bucket)) = (PostgresServer::start(), TestBucket::start().await) else { return };
     let keys = tempfile::tempdir().expect("a directory");
-    let config = shared(&server, &server.database().await, &bucket, &keys.path().join("secrets.key"));
+    let config = shared_config(&server, &server.database().await, &bucket, &keys.path().join("secrets.key"));
     let mut farrier = TestDaemon::program(&config).await;
     let token = farrier.token("admin", &["all"]).await;
     let mut random = Random::new(7);
@@ -143,7 +132,7 @@ async fn acknowledged_pushes_survive_kills_with_the_removal_of_the_whole_data_di
 async fn a_second_daemon_takes_over_with_an_empty_directory_and_the_first_returns_with_an_old_one() {
     let (Some(server), Some(bucket)) = (PostgresServer::start(), TestBucket::start().await) else { return };
     let keys = tempfile::tempdir().expect("a directory");
-    let config = shared(&server, &server.database().await, &bucket, &keys.path().join("secrets.key"));
+    let config = shared_config(&server, &server.database().await, &bucket, &keys.path().join("secrets.key"));
     let mut first = TestDaemon::program(&config).await;
     first.repository("demo").await;
     let token = first.token("admin", &["all"]).await;

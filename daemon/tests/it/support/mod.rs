@@ -5,6 +5,7 @@
 mod binary;
 pub mod bucket;
 pub mod client;
+pub mod cluster;
 pub mod counting_engine;
 mod daemon;
 pub mod git;

@@ -7,7 +7,7 @@ use tokio::{
 };
 use tokio_postgres::{Client, Notification};
 
-use super::{connect::Connector, failure::failure, owner::connect_with};
+use super::{connect::Connector, failure::failure, lock::connect_with};
 use crate::store::engine::{EngineError, HintChannel};
 
 /// Name of the connection in `pg_stat_activity`.

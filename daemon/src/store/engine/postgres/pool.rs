@@ -17,7 +17,8 @@ use tokio::{
 use super::{
     connect::{ConnectError, Connector},
     failure::{failure, is_connection_lost},
-    owner::{self, CONFIRM_WAIT, POOL_NAME, StoreOwner},
+    lock::{self, CONFIRM_WAIT, POOL_NAME},
+    owner::StoreOwner,
     session::{Backend, Query, Session},
 };
 use crate::{
@@ -177,6 +178,11 @@ impl Pool {
         }
     }
 
+    /// Lets other daemons use the store from now on.
+    pub(super) async fn share(&self) -> Result<(), EngineError> {
+        self.owner.share().await
+    }
+
     /// Logs once that the server cannot be used, until it can be used again.
     fn report(&self, error: EngineError) -> EngineError {
         let EngineError::Unreachable(cause) = &error else { return error };
@@ -209,7 +215,7 @@ impl Pool {
 
     async fn connect(&self, deadline: Instant) -> Result<Session, EngineError> {
         loop {
-            let client = owner::connect(&self.connector, POOL_NAME, deadline).await?;
+            let client = lock::connect(&self.connector, POOL_NAME, deadline).await?;
             let ready = async {
                 let session = Session::new(client).await?;
                 let row = session.query(Query::Owner, &[]).await?;

@@ -19,6 +19,10 @@ const SETTINGS: &str = "
 /// interrupted while it waited for the standby is visible without being there.
 pub(super) const CONFIRM: &str = "UPDATE farrier_owner SET since = since WHERE id = $1 RETURNING single";
 
+/// Ends another connection, given its process and start. Returns no row if the connection has ended.
+pub(super) const END: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+     WHERE pid = $1 AND (extract(epoch FROM backend_start) * 1000000)::bigint = $2";
+
 /// A prepared statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Query {
@@ -42,7 +46,7 @@ pub(super) enum Query {
     Size,
     /// The owner of the store.
     Owner,
-    /// Ends another connection, given its process and start. Returns no row if the connection has ended.
+    /// Ends another connection, see [`END`].
     End,
     /// Commits a change of the row of the owner, given its id. Returns no row if there is another owner.
     Confirm,
@@ -72,11 +76,7 @@ const SQL: [(Query, &str); 16] = [
     (Query::Fix, "SELECT 1"),
     (Query::Size, "SELECT pg_total_relation_size('farrier_kv')"),
     (Query::Owner, "SELECT id, holder FROM farrier_owner"),
-    (
-        Query::End,
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
-         WHERE pid = $1 AND (extract(epoch FROM backend_start) * 1000000)::bigint = $2",
-    ),
+    (Query::End, END),
     (Query::Confirm, CONFIRM),
     (Query::Order, "SELECT pg_current_xact_id()::text::bigint"),
     (Query::Settled, "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint"),
@@ -103,6 +103,16 @@ pub(super) struct Backend {
     pub(super) started_us: i64,
 }
 
+impl Backend {
+    /// Returns the process that serves `client`.
+    pub(super) async fn of(client: &Client) -> Result<Self, Error> {
+        let own = "SELECT pid, (extract(epoch FROM backend_start) * 1000000)::bigint FROM pg_stat_activity \
+                   WHERE pid = pg_backend_pid()";
+        let row = client.query_one(own, &[]).await?;
+        Ok(Self { pid: row.get(0), started_us: row.get(1) })
+    }
+}
+
 /// A connection with settings and prepared statements.
 pub(super) struct Session {
     client: Client,
@@ -116,10 +126,8 @@ impl Session {
     pub(super) async fn new(client: Client) -> Result<Self, Error> {
         settings(&client).await?;
         let statements = try_join_all(SQL.map(|(_, sql)| client.prepare(sql))).await?;
-        let own = "SELECT pid, (extract(epoch FROM backend_start) * 1000000)::bigint FROM pg_stat_activity \
-                   WHERE pid = pg_backend_pid()";
-        let row = client.query_one(own, &[]).await?;
-        Ok(Self { client, statements, backend: Backend { pid: row.get(0), started_us: row.get(1) } })
+        let backend = Backend::of(&client).await?;
+        Ok(Self { client, statements, backend })
     }
 
     /// Runs a prepared statement.
