@@ -55,6 +55,8 @@ pub struct BackgroundTask {
     pub error: String,
     /// The figures of an LFS collection; `null` for other tasks.
     pub lfs: Option<LfsCollectionFigures>,
+    /// The name of the node that does it; empty if only one daemon can use the store, and until a search has begun.
+    pub node: String,
 }
 
 /// The figures of a search for LFS objects that no file of their repository names.

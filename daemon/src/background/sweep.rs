@@ -8,7 +8,7 @@ use crate::{
     delivery::retention,
     service::{
         Context, Error, artifacts, audit, caches, ci, events, hooks, lfs, marked_uploads, migrations, nodes,
-        repositories, set_aside,
+        repositories, set_aside, shared_tasks,
     },
 };
 
@@ -62,6 +62,7 @@ async fn pass_of_node(context: &Context) -> Result<Option<Millis>, Error> {
 async fn pass_of_store(context: &Context) -> Result<Option<Millis>, Error> {
     // Other nodes may have begun what they find. It is checked again with the next poll.
     migrations::recover(context).await?;
+    shared_tasks::recover(context).await?;
     marked_uploads::recover(context).await?;
     while ci::cancel_overdue(context, JOBS).await? == JOBS {}
     while repositories::sweep(context).await? {}

@@ -49,6 +49,7 @@ pub mod releases;
 pub mod repositories;
 pub mod scheduled;
 pub mod set_aside;
+pub mod shared_tasks;
 pub mod sign_in;
 pub mod signatures;
 pub mod ssh_keys;

@@ -42,6 +42,7 @@ pub enum WorkState {
 #[derive(Debug)]
 pub struct OwnNode {
     id: u64,
+    name: String,
     /// The first epoch of this start.
     start: u64,
     /// Whether other processes may use the store.
@@ -73,10 +74,27 @@ impl OwnNode {
     /// Writes the row of the node `id`, whose daemon starts.
     pub async fn enter(store: &Store, clock: &Clock, id: u64, name: String) -> Result<Self, StoreError> {
         let is_shared = store.is_shared();
-        let node = &Node { id, name, version: VERSION.into(), format_level: value::FORMAT_LEVEL, ..Node::default() };
+        let node = &Node {
+            id,
+            name: name.clone(),
+            version: VERSION.into(),
+            format_level: value::FORMAT_LEVEL,
+            ..Node::default()
+        };
         let (sent_ms, now) = (clock.monotonic_ms(), clock.now_ms());
         let row = store.write(async |tx: Tx| nodes::enter(&tx, node, is_shared, now).await).await?;
-        Ok(Self { id, start: row.start, is_shared, renewed: watch::Sender::new(Renewed { epoch: row.epoch, sent_ms }) })
+        Ok(Self {
+            id,
+            name,
+            start: row.start,
+            is_shared,
+            renewed: watch::Sender::new(Renewed { epoch: row.epoch, sent_ms }),
+        })
+    }
+
+    /// Returns `node.name`.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Returns this start, for rows of work that it does.

@@ -3,7 +3,7 @@
 use super::{
     Context, Error, access,
     audit::{self, Entry, Object},
-    tokens,
+    shared_tasks, tokens,
 };
 use crate::model::identity::Identity;
 
@@ -60,6 +60,10 @@ pub async fn run(context: &Context, identity: &Identity, name: &str, dry_run: bo
         ScheduledTask::Sweep => context.sweep.now(),
         ScheduledTask::PruneRepositories => context.pruning.now(),
         ScheduledTask::DeleteExpiredTokens => tokens::delete_expired(context).await?,
+        ScheduledTask::CollectLfsObjects if context.store.is_shared() => {
+            shared_tasks::request_search(context, dry_run).await?;
+            context.lfs_collection.wake.now();
+        }
         ScheduledTask::CollectLfsObjects => context.lfs_collection.request(dry_run, context.now_ms())?,
     }
     Ok(())

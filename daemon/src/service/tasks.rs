@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use farrier_proto::store::Repository;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Context, Error,
@@ -12,6 +13,7 @@ use super::{
     audit::{self, Entry, Object},
     lfs::CollectionTask,
     migrations::MigrationTask,
+    shared_tasks,
 };
 use crate::{
     clock::Millis,
@@ -44,15 +46,55 @@ pub enum TrackedTask {
     LfsCollection(Arc<CollectionTask>),
 }
 
+impl TrackedTask {
+    /// Returns the ID.
+    pub fn id(&self) -> u64 {
+        match self {
+            Self::Migration(task) => task.row.id,
+            Self::LfsCollection(task) => task.id,
+        }
+    }
+
+    /// Returns the start time.
+    pub(super) fn started_ms(&self) -> Millis {
+        match self {
+            Self::Migration(task) => task.started_ms,
+            Self::LfsCollection(task) => task.started_ms,
+        }
+    }
+
+    fn end(&self) -> Option<(TaskResult, Millis)> {
+        match self {
+            Self::Migration(task) => task.end(),
+            Self::LfsCollection(task) => task.end(),
+        }
+    }
+
+    /// Returns a token that is cancelled when a task of this node has ended.
+    pub(super) fn ended(&self) -> &CancellationToken {
+        match self {
+            Self::Migration(task) => &task.ended,
+            Self::LfsCollection(task) => &task.ended,
+        }
+    }
+
+    /// Cancels a task of this node.
+    pub(super) fn cancel_here(&self) {
+        match self {
+            Self::Migration(task) => task.cancel.cancel(),
+            Self::LfsCollection(task) => task.cancel.cancel(),
+        }
+    }
+}
+
 /// Returns the tasks that the caller may see, newest first.
 pub async fn list(context: &Context, identity: &Identity) -> Result<Vec<TrackedTask>, Error> {
     access::require_account(identity)?;
     let snapshot = context.store.read().await?;
     let mut visible = Vec::new();
-    visible.extend(lfs_collection(context, identity).map(TrackedTask::LfsCollection));
-    for task in context.migrations.all(context.now_ms()) {
-        if access_level(&snapshot, identity, &task).await?.allows(Action::Read) {
-            visible.push(TrackedTask::Migration(task));
+    for task in shared_tasks::all(context, &snapshot).await? {
+        if task_access(&snapshot, identity, &task).await?.allows(Action::Read) {
+            visible.push(task);
         }
     }
     Ok(visible)
@@ -60,54 +102,52 @@ pub async fn list(context: &Context, identity: &Identity) -> Result<Vec<TrackedT
 
 /// Returns task `id`.
 pub async fn find(context: &Context, identity: &Identity, id: u64) -> Result<TrackedTask, Error> {
-    if let Some(task) = lfs_collection(context, identity).filter(|task| task.id == id) {
-        return Ok(TrackedTask::LfsCollection(task));
-    }
-    Ok(TrackedTask::Migration(find_with_access(context, identity, id).await?.0))
+    Ok(find_with_access(context, identity, id).await?.0)
 }
 
 /// Cancels a running task. It ends shortly afterwards, when it has removed what it created.
 pub async fn cancel(context: &Context, identity: &Identity, id: u64) -> Result<TrackedTask, Error> {
-    const ENDED: &str = "the task has ended already";
-    if let Some(task) = lfs_collection(context, identity).filter(|task| task.id == id) {
-        if task.end().is_some() {
-            return Err(Error::Conflict { reason: ENDED.into() });
-        }
-        let object = Object::new("task", task.id, "lfs_collection");
-        audit::record_before(context, Entry::new(audit::Action::TaskCancel, object)).await?;
-        task.cancel.cancel();
-        return Ok(TrackedTask::LfsCollection(task));
-    }
+    let ended = || Error::Conflict { reason: "the task has ended already".into() };
     let (task, access_level) = find_with_access(context, identity, id).await?;
     access::require(identity, access_level, Action::Own)?;
     if task.end().is_some() {
-        return Err(Error::Conflict { reason: ENDED.into() });
+        return Err(ended());
     }
-    let object = Object::new("task", task.row.id, "migration").in_repository(task.row.id, &task.path);
+    let object = match &task {
+        TrackedTask::Migration(task) => Object::new("task", id, "migration").in_repository(id, &task.path),
+        TrackedTask::LfsCollection(_) => Object::new("task", id, "lfs_collection"),
+    };
     audit::record_before(context, Entry::new(audit::Action::TaskCancel, object)).await?;
-    task.cancel.cancel();
-    Ok(TrackedTask::Migration(task))
-}
-
-/// Returns the search for LFS objects, if there is one and the caller is a site administrator.
-fn lfs_collection(context: &Context, identity: &Identity) -> Option<Arc<CollectionTask>> {
-    access::require_site_admin(identity).ok()?;
-    context.lfs_collection.recent(context.now_ms())
+    if context.store.is_shared() && !shared_tasks::cancel(context, id).await? {
+        return Err(ended());
+    }
+    task.cancel_here();
+    Ok(task)
 }
 
 async fn find_with_access(
     context: &Context,
     identity: &Identity,
     id: u64,
-) -> Result<(Arc<MigrationTask>, AccessLevel), Error> {
+) -> Result<(TrackedTask, AccessLevel), Error> {
     access::require_account(identity)?;
-    let task = context.migrations.of(id, context.now_ms()).ok_or(MISSING)?;
-    let access_level = access_level(&context.store.read().await?, identity, &task).await?;
+    let snapshot = context.store.read().await?;
+    let task = shared_tasks::all(context, &snapshot).await?.into_iter().find(|task| task.id() == id).ok_or(MISSING)?;
+    let access_level = task_access(&snapshot, identity, &task).await?;
     if access_level.allows(Action::Read) { Ok((task, access_level)) } else { Err(MISSING) }
 }
 
-/// Returns the caller's access to a task: that to its repository. After the repository was deleted, only its owner has
-/// access.
+/// Returns the caller's access to a task. Only site administrators have access to the search for LFS objects.
+async fn task_access(read: &impl Read, identity: &Identity, task: &TrackedTask) -> Result<AccessLevel, StoreError> {
+    match task {
+        TrackedTask::Migration(task) => access_level(read, identity, task).await,
+        TrackedTask::LfsCollection(_) if access::require_site_admin(identity).is_ok() => Ok(AccessLevel::Owner),
+        TrackedTask::LfsCollection(_) => Ok(AccessLevel::Hidden),
+    }
+}
+
+/// Returns the caller's access to an import: that to its repository. After the repository was deleted, only its owner
+/// has access.
 async fn access_level(read: &impl Read, identity: &Identity, task: &MigrationTask) -> Result<AccessLevel, StoreError> {
     let owner = owners::owner(read, task.row.owner_kind(), task.row.owner_id).await?;
     let Some(owner) = owner else { return Ok(AccessLevel::Hidden) };

@@ -43,6 +43,7 @@ pub mod sealing;
 pub mod ssh_keys;
 pub mod statuses;
 pub mod summaries;
+pub mod task_rows;
 pub mod teams;
 pub mod tokens;
 pub mod totals;

@@ -59,6 +59,7 @@ fn migration(task: &MigrationTask, now: Millis) -> api::BackgroundTask {
         unit: unit(&progress.phase, progress.total).into(),
         bytes: number(progress.bytes),
         phases: passed.collect(),
+        node: task.node.clone(),
         ..of_any(task.started_ms, task.end(), now)
     }
 }
@@ -73,6 +74,7 @@ fn lfs_collection(task: &CollectionTask, now: Millis) -> api::BackgroundTask {
         phase_millis: if is_running { shown.millis } else { 0 },
         done: number(progress.repositories),
         unit: "repositories".into(),
+        node: task.node.clone(),
         lfs: Some(api::LfsCollectionFigures {
             dry_run: task.dry_run,
             unreferenced: number(progress.unreferenced),

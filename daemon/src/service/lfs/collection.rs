@@ -1,10 +1,11 @@
 //! The search for LFS objects that no file names, as a task: its progress, and how it is started and cancelled.
 //!
-//! At most one search runs at a time. The figures are only in memory: a restart ends a search, and the next one counts
-//! again.
+//! At most one search runs at a time. The figures are in memory: a restart ends a search, and the next one counts
+//! again. If several nodes use the store, `service/shared_tasks` copies them to the row of the search.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use farrier_proto::store::{LfsSearchProgress, Task};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -15,6 +16,9 @@ use crate::{
     },
     wake::Wake,
 };
+
+/// The error of a search that did not end.
+pub(in crate::service) const INTERRUPTED: &str = "the daemon was stopped during the search";
 
 /// The running search, or the last one.
 #[derive(Debug, Default)]
@@ -33,7 +37,11 @@ pub struct CollectionTask {
     pub dry_run: bool,
     /// Start time of the search.
     pub started_ms: Millis,
+    /// The name of the node that does it. Empty if no other node can use the store.
+    pub node: String,
     pub(in crate::service) cancel: CancellationToken,
+    /// Cancelled when it has ended.
+    pub(in crate::service) ended: CancellationToken,
     state: Mutex<CollectionState>,
 }
 
@@ -87,6 +95,11 @@ impl LfsCollection {
         Some(task)
     }
 
+    /// Tracks a search that this node does for all nodes.
+    pub(in crate::service) fn track(&self, task: Arc<CollectionTask>) {
+        *self.last() = Some(task);
+    }
+
     /// Returns the running search, or the last one if it ended recently.
     pub(in crate::service) fn recent(&self, now: Millis) -> Option<Arc<CollectionTask>> {
         let last = self.last().clone();
@@ -109,9 +122,41 @@ impl CollectionTask {
             id: u64::try_from(now).unwrap_or_default().max(least),
             dry_run,
             started_ms: now,
+            node: String::new(),
             cancel: CancellationToken::new(),
+            ended: CancellationToken::new(),
             state: Mutex::default(),
         }
+    }
+
+    /// Returns a search as its row describes it.
+    pub(in crate::service) fn of_row(row: Task, end: Option<(TaskResult, Millis)>) -> Self {
+        let search = row.search.unwrap_or_default();
+        let progress = CollectionProgress {
+            repositories: search.repositories,
+            failed: search.failed,
+            unreferenced: search.unreferenced,
+            unreferenced_bytes: search.unreferenced_bytes,
+            removed: search.removed,
+            removed_bytes: search.removed_bytes,
+        };
+        Self {
+            id: row.id,
+            dry_run: search.dry_run,
+            started_ms: row.started_ms,
+            node: row.node,
+            cancel: CancellationToken::new(),
+            ended: CancellationToken::new(),
+            state: Mutex::new(CollectionState { progress, end }),
+        }
+    }
+
+    /// Returns its figures for its row.
+    pub(in crate::service) fn to_row(&self) -> LfsSearchProgress {
+        let CollectionProgress { repositories, failed, unreferenced, unreferenced_bytes, removed, removed_bytes } =
+            self.progress();
+        let dry_run = self.dry_run;
+        LfsSearchProgress { dry_run, repositories, failed, unreferenced, unreferenced_bytes, removed, removed_bytes }
     }
 
     /// Returns its figures, the last ones if it has ended.
@@ -138,6 +183,14 @@ impl CollectionTask {
     /// Records the result.
     pub(super) fn record_end(&self, result: TaskResult, now: Millis) {
         self.state().end = Some((result, now));
+        self.ended.cancel();
+    }
+
+    /// Records that it was interrupted, if it has not ended.
+    pub fn record_interruption(&self, now: Millis) {
+        if self.end().is_none() {
+            self.record_end(TaskResult::Failed(INTERRUPTED.to_owned()), now);
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, CollectionState> {

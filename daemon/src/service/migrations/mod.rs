@@ -26,15 +26,17 @@ pub use self::{
 use super::{
     Context, Error, access,
     commit_outcome::run_until_known,
-    lfs::LfsSource,
+    lfs::{self, LfsSource},
     mirrors,
     nodes::WorkState,
     repositories::{FoundRepository, OwnerChoice, create, rules},
+    shared_tasks,
+    tasks::TrackedTask,
 };
 use crate::{
     git::{EMPTY_REPOSITORY, ImportSource, SourceError},
     model::{address_policy::AddressPolicy, identity::Identity},
-    store::{Tx, owners, repositories},
+    store::{Tx, owners, repositories, task_rows},
 };
 
 /// Interrupted migrations to handle per start.
@@ -121,22 +123,31 @@ pub async fn begin(
     let id = new.row.id;
     let most = context.config.migration.max_running_per_owner;
     let path = format!("{}/{}", new.owner.name(), new.row.name);
-    let running = context.migrations.begin(&new.row, path, context.now_ms(), most).ok_or_else(|| {
+    let too_many = || {
         Error::invalid(
             "repo_owner",
             format!("{most} migrations of this owner are running already: wait for one to end"),
         )
-    })?;
-    let found = match create::insert(context, new, None).await.result() {
+    };
+    let names = (path, shared_tasks::node_name(context));
+    let running = context.migrations.begin(&new.row, names, context.now_ms(), most).ok_or_else(too_many)?;
+    let found = match shared_tasks::begin_import(context, &running, most, when_failed == WhenFailed::Keep).await {
+        Ok(true) => create::insert(context, new, None).await.result(),
+        Ok(false) => Err(too_many()),
+        Err(error) => Err(error),
+    };
+    let found = match found {
         Ok(found) => found,
         Err(error) => {
             context.migrations.discard(id);
+            shared_tasks::forget(context, id).await;
             return Err(error);
         }
     };
     let lfs_endpoint = lfs.as_ref().map(|lfs| lfs.endpoint.to_string());
     if let Err(error) = mirrors::store_source(context, &found.repository, credentials, lfs_endpoint).await {
         context.migrations.discard(id);
+        shared_tasks::forget(context, id).await;
         mark_failed(context, id, "the credentials of the source were not stored").await?;
         return Err(error);
     }
@@ -150,6 +161,7 @@ pub async fn begin(
         running,
         when_failed,
     };
+    shared_tasks::follow(context, TrackedTask::Migration(run.running.clone()));
     context.tasks.short(async move {
         // Fails if the caller is not waiting any more.
         let _ = sender.send(run.run().await);
@@ -233,7 +245,7 @@ pub(super) fn has_ended(context: &Context, repository: u64) -> bool {
 pub async fn recover(context: &Context) -> Result<(), Error> {
     for row in interrupted(context).await? {
         if !context.git.exists(row.id).await.map_err(Error::git("looking for a migrated repository"))? {
-            mark_failed(context, row.id, "the daemon was stopped before the repository was fetched").await?;
+            fail_interrupted(context, row.id).await?;
             tracing::info!(repository = row.id, "an interrupted migration failed");
             continue;
         }
@@ -250,6 +262,27 @@ pub async fn recover(context: &Context) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Records that a migration failed because its daemon ended before the repository was fetched. Removes the row if the
+/// caller waited, as after any other failure. The repository was never usable, so nothing acknowledged is lost.
+async fn fail_interrupted(context: &Context, id: u64) -> Result<(), Error> {
+    let task = task_rows::get(&context.store.read().await?, id).await?;
+    if task.is_none_or(|task| task.keeps_failed) {
+        return mark_failed(context, id, "the daemon was stopped before the repository was fetched").await;
+    }
+    lfs::forget_import(context, id).await?;
+    context
+        .store
+        .write(async |tx: Tx| {
+            let row = repositories::get(&tx, id).await?.filter(|row| !row.deleted);
+            // Not if another node has recorded the result meanwhile.
+            if let Some(row) = row.filter(|row| pending(row).is_some()) {
+                repositories::discard(&tx, &row).await?;
+            }
+            Ok(())
+        })
+        .await
 }
 
 /// Returns the repositories whose migrations were interrupted.

@@ -1,5 +1,7 @@
 //! Parses git's progress output.
 
+use farrier_proto::store as rows;
+
 use crate::clock::Millis;
 
 /// The progress of a migration.
@@ -37,6 +39,22 @@ const PHASE_MAX_CHARS: usize = 60;
 const FINISHED_MAX: usize = 16;
 
 impl Progress {
+    /// Returns the progress in the row of a task.
+    pub(super) fn of_row(row: rows::ImportProgress) -> Self {
+        let rows::ImportProgress { phase, phase_since_ms, done, total, objects, bytes, finished } = row;
+        let of_row = |rows::FinishedPhase { phase, total, took_ms }| FinishedPhase { phase, total, took_ms };
+        let finished = finished.into_iter().map(of_row).collect();
+        Self { phase, phase_since_ms, done, total, objects, bytes, finished }
+    }
+
+    /// Returns the progress for the row of a task.
+    pub(in crate::service) fn to_row(&self) -> rows::ImportProgress {
+        let Self { phase, phase_since_ms, done, total, objects, bytes, finished } = self.clone();
+        let to_row = |FinishedPhase { phase, total, took_ms }| rows::FinishedPhase { phase, total, took_ms };
+        let finished = finished.into_iter().map(to_row).collect();
+        rows::ImportProgress { phase, phase_since_ms, done, total, objects, bytes, finished }
+    }
+
     /// Begins a phase and ends the current one.
     pub fn enter(&mut self, phase: &str, now: Millis) {
         if self.phase == phase {

@@ -58,6 +58,10 @@ pub(super) async fn record(
             // An earlier attempt was committed, with its event.
             return Ok(Some(before));
         }
+        if migration.state() == MigrationState::Failed {
+            // Another node has found that this daemon did not renew its row, and has recorded the failure.
+            return Ok(None);
+        }
         migration.set_state(MigrationState::Done);
         row.default_branch.clone_from(&imported.head);
         row.sha256 = imported.sha256;

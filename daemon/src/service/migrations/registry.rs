@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use farrier_proto::store::Repository;
+use farrier_proto::store::{Repository, Task};
 use tokio_util::sync::CancellationToken;
 
 use super::progress::Progress;
@@ -40,7 +40,11 @@ pub struct MigrationTask {
     pub path: String,
     /// Start time of the migration.
     pub started_ms: Millis,
+    /// The name of the node that does it. Empty if no other node can use the store.
+    pub node: String,
     pub(in crate::service) cancel: CancellationToken,
+    /// Cancelled when it has ended.
+    pub(in crate::service) ended: CancellationToken,
     state: Mutex<State>,
 }
 
@@ -81,13 +85,14 @@ impl Migrations {
         all
     }
 
-    /// Returns the migration of a repository, if it is tracked.
-    pub(in crate::service) fn of(&self, repository: u64, now: Millis) -> Option<Arc<MigrationTask>> {
-        self.all(now).into_iter().find(|task| task.row.id == repository)
-    }
-
-    /// Registers a migration. Returns `None` if its owner already has `most` of them.
-    pub(super) fn begin(&self, row: &Repository, path: String, now: Millis, most: usize) -> Option<Arc<MigrationTask>> {
+    /// Registers a migration that `node` does. Returns `None` if its owner already has `most` of them.
+    pub(super) fn begin(
+        &self,
+        row: &Repository,
+        (path, node): (String, String),
+        now: Millis,
+        most: usize,
+    ) -> Option<Arc<MigrationTask>> {
         let mut tasks = self.tasks();
         if tasks.running.values().filter(|running| running.row.owner_id == row.owner_id).count() >= most {
             return None;
@@ -96,7 +101,9 @@ impl Migrations {
             row: row.clone(),
             path,
             started_ms: now,
+            node,
             cancel: CancellationToken::new(),
+            ended: CancellationToken::new(),
             state: Mutex::default(),
         });
         tasks.running.insert(row.id, running.clone());
@@ -116,6 +123,7 @@ impl Migrations {
             state.progress.leave(now);
             state.end = Some((result, now));
             drop(state);
+            ended.ended.cancel();
             tasks.ended.push_back(ended);
         }
         tasks.forget(now);
@@ -140,6 +148,21 @@ impl TaskLists {
 }
 
 impl MigrationTask {
+    /// Returns a migration of another node as its row describes it.
+    pub(in crate::service) fn elsewhere(row: Task, end: Option<(TaskResult, Millis)>) -> Self {
+        let Task { repository, path, started_ms, node, import, .. } = row;
+        let progress = import.map(Progress::of_row).unwrap_or_default();
+        Self {
+            row: repository.unwrap_or_default(),
+            path,
+            started_ms,
+            node,
+            cancel: CancellationToken::new(),
+            ended: CancellationToken::new(),
+            state: Mutex::new(State { progress, end }),
+        }
+    }
+
     /// Returns its progress, the last one if it has ended.
     pub fn progress(&self) -> Progress {
         self.state().progress.clone()
@@ -171,7 +194,7 @@ mod tests {
 
     fn begin(all: &Migrations, id: u64) {
         let row = Repository { id, owner_id: 1, ..Repository::default() };
-        all.begin(&row, format!("a/{id}"), 5, usize::MAX).expect("room");
+        all.begin(&row, (format!("a/{id}"), String::new()), 5, usize::MAX).expect("room");
     }
 
     #[test]
@@ -182,7 +205,8 @@ mod tests {
         begin(&all, 2);
         all.end(1, TaskResult::Cancelled, 10);
         assert_eq!((ids(10), all.is_running(1)), (vec![2, 1], false));
-        assert_eq!(all.of(1, 10).and_then(|task| task.end()), Some((TaskResult::Cancelled, 10)));
+        let of_first = all.all(10).into_iter().find(|task| task.row.id == 1);
+        assert_eq!(of_first.and_then(|task| task.end()), Some((TaskResult::Cancelled, 10)));
         assert_eq!((ids(3_600_010).len(), ids(3_600_011)), (2, vec![2]), "a running migration is kept");
         for id in 3..300 {
             begin(&all, id);

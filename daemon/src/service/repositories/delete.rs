@@ -16,7 +16,7 @@ use crate::{
         audit::{self, AuditRecorder, Entry, Object},
         caches, ci, deleted,
         events::{self, Actor, EventKind, EventRecorder, Subject},
-        migrations,
+        migrations, shared_tasks,
     },
     show,
     store::{
@@ -131,6 +131,7 @@ async fn mark_deleted(
 /// Wakes background tasks after the commit of a deletion.
 fn after_deletion(context: &Context, found: &FoundRepository) {
     context.migrations.cancel(found.repository.id);
+    shared_tasks::repository_deleted(context, found.repository.id);
     context.sweep.now();
 }
 
@@ -226,6 +227,9 @@ async fn reclaim_some(context: &Context) -> Result<bool, Error> {
     // Repositories with a running import or run of a mirror wait: its end wakes the sweep.
     let is_idle = |id| migrations::has_ended(context, id) && !context.mirrors.is_running(id);
     for row in rows.iter().filter(|row| is_idle(row.id)) {
+        if shared_tasks::is_importing(context, &context.store.read().await?, row.id).await? {
+            continue;
+        }
         // After the row was read: a backup whose snapshot has the repository reads its files. The end of the backup
         // wakes the sweep.
         if context.git.removals().is_held() {

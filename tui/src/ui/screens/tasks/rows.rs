@@ -61,6 +61,7 @@ pub(super) fn lines(task: &BackgroundTask, clock: &Clock, width: u16) -> Vec<Vec
     let fields = [
         ("task", task.id.to_string()),
         ("state", task.state.clone()),
+        ("node", task.node.clone()),
         ("started", clock.stamp(&task.began_at)),
         ("ended", task.ended_at.as_deref().map(|at| clock.stamp(at)).unwrap_or_default()),
         ("took", progress::took(task.millis)),
