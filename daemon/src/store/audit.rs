@@ -131,6 +131,11 @@ pub fn put_position(tx: &Tx, output: &str, id: u64) {
     tx.put(keys::audit_position(output), &Reference { id });
 }
 
+/// Removes the position of `output`.
+pub fn forget_position(tx: &Tx, output: &str) {
+    tx.delete(keys::audit_position(output));
+}
+
 /// Returns the number of entries that pass `filter`.
 pub async fn count(snapshot: &Snapshot, filter: &AuditFilter) -> Result<u64, StoreError> {
     let buckets = snapshot.range_counts(&Range::prefix(keys::audit_entries()), &key_filter(filter)).await?;

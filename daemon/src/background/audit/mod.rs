@@ -1,5 +1,5 @@
-//! Follows the audit log: logs and copies each entry after its commit, and records refused sign-ins when their window
-//! is over.
+//! Follows the audit log: logs the entries of this daemon and copies those of all nodes after their commit, and records
+//! refused sign-ins when their window is over.
 
 mod copies;
 
@@ -52,7 +52,7 @@ async fn record_refusals(context: &Context) {
     }
 }
 
-/// Logs the entries that are recorded after the start.
+/// Logs the entries that this daemon records.
 async fn log_entries(context: &Context) {
     let stop = context.tasks.stop().clone();
     let mut changes = context.audit.listen();
@@ -86,7 +86,9 @@ async fn log_after(context: &Context, mut last: u64) -> Result<(u64, bool), Erro
             if entry.id >= end {
                 return Ok((last, true));
             }
-            log(&entry);
+            if audit::is_logged_here(context, &entry) {
+                log(&entry);
+            }
             last = entry.id;
         }
         if !is_full_batch {

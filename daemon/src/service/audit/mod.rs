@@ -20,7 +20,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use farrier_proto::store::AuditActor;
+use farrier_proto::store::{AuditActor, AuditEntry};
 use tokio::sync::watch;
 
 use self::output::FailingOutputs;
@@ -137,6 +137,9 @@ impl<'a> AuditRecorder<'a> {
         row.at_ms = self.context.audit.time(self.context.now_ms());
         row.actor.get_or_insert_with(|| self.actor.clone());
         row.request_id.clone_from(&self.request_id);
+        if self.context.store.is_shared() {
+            row.node = self.context.node.id();
+        }
         audit::insert(tx, &row);
         self.has_recorded.store(true, Ordering::SeqCst);
         Ok(())
@@ -153,6 +156,12 @@ impl<'a> AuditRecorder<'a> {
         }
         Ok(())
     }
+}
+
+/// Returns whether this daemon logs an entry: each entry is logged once, by the daemon that recorded it. An entry
+/// without a node was recorded when only one daemon could use the store.
+pub fn is_logged_here(context: &Context, entry: &AuditEntry) -> bool {
+    entry.node == 0 || entry.node == context.node.id()
 }
 
 /// Name of the daemon as an actor.

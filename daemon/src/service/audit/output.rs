@@ -25,6 +25,11 @@ impl AuditOutput {
         }
     }
 
+    /// Returns the name of the saved position of a node, if several nodes use the store.
+    pub fn key_of_node(self, node: u64) -> String {
+        format!("{}@{node:016x}", self.key())
+    }
+
     /// Returns the path of the file or the socket. `None`: the output is off.
     pub fn path(self, config: &AuditConfig) -> Option<&Path> {
         match self {

@@ -26,6 +26,12 @@ pub(super) async fn append(path: &Path, entries: &[AuditEntry], position: &mut u
     Ok(())
 }
 
+/// Returns whether the file has entries.
+pub(super) async fn has_entries(path: &Path) -> bool {
+    let path = path.to_owned();
+    tasks::blocking(move || path.metadata().is_ok_and(|file| file.is_file() && file.len() > 0)).await
+}
+
 fn append_synced(path: &Path, text: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true).mode(0o600);

@@ -2,6 +2,10 @@
 //!
 //! Each output has a position in the store. It is saved after the entries were written, so that no entry is missing
 //! after a kill; entries that were written since the last save are written again.
+//!
+//! If several nodes use the store, each node copies all entries to its own outputs and has its own positions. At the
+//! first such start, a node continues at the position that the output had when only one daemon used the store: for a
+//! file, if the file has entries; for the journal, if no other node has done so before.
 
 mod file;
 mod journal;
@@ -13,7 +17,7 @@ use farrier_proto::store::AuditEntry;
 use super::{BATCH, RETRY};
 use crate::{
     service::{Context, Error, audit::AuditOutput},
-    store::{StoreError, Tx, audit as rows},
+    store::{Read, StoreError, Tx, audit as rows},
 };
 
 /// Pause after entries were written. Entries of this time are written together, and their position is saved once.
@@ -86,6 +90,8 @@ struct Copier<'a> {
     position: Option<u64>,
     /// The position in the store. `None`: it has none.
     saved: Option<u64>,
+    /// Whether the output is the journal and continues at the position of all nodes, which no other node may do then.
+    takes_over: bool,
     /// The last error, which is logged once.
     warned: Option<String>,
 }
@@ -102,7 +108,7 @@ struct Copied {
 impl<'a> Copier<'a> {
     fn new(context: &'a Context, output: AuditOutput) -> Self {
         let configured_after = context.audit.opened_after();
-        Self { context, output, configured_after, position: None, saved: None, warned: None }
+        Self { context, output, configured_after, position: None, saved: None, takes_over: false, warned: None }
     }
 
     /// Copies the settled entries after the position, and saves the new position.
@@ -117,8 +123,10 @@ impl<'a> Copier<'a> {
         let mut position = if let Some(position) = self.position {
             position
         } else {
-            self.saved = rows::position(&snapshot, output.key()).await?;
-            self.saved.unwrap_or_else(|| output.first_position(self.configured_after))
+            let (saved, earlier) = self.saved_positions(&snapshot, path).await?;
+            self.saved = saved;
+            self.takes_over = earlier.is_some() && output == AuditOutput::Journal && context.store.is_shared();
+            saved.max(earlier).unwrap_or_else(|| output.first_position(self.configured_after))
         };
         let mut copied = Copied { count: 0, waits: false };
         let written = loop {
@@ -142,14 +150,38 @@ impl<'a> Copier<'a> {
         Ok(copied)
     }
 
+    /// Returns the position of the output of this node, and the one at which it continues if it is larger.
+    async fn saved_positions(&self, read: &impl Read, path: &Path) -> Result<(Option<u64>, Option<u64>), CopyError> {
+        let own = rows::position(read, &self.position_key()).await?;
+        if !self.context.store.is_shared() {
+            // The store was copied from a server on which this node was one of several.
+            return Ok((own, rows::position(read, &self.output.key_of_node(self.context.node.id())).await?));
+        }
+        let continues = own.is_none() && (self.output == AuditOutput::Journal || file::has_entries(path).await);
+        Ok((own, if continues { rows::position(read, self.output.key()).await? } else { None }))
+    }
+
+    /// Returns the key of the position of this node.
+    fn position_key(&self) -> String {
+        match self.context.store.is_shared() {
+            true => self.output.key_of_node(self.context.node.id()),
+            false => self.output.key().to_owned(),
+        }
+    }
+
     async fn save(&mut self, position: u64) -> Result<(), Error> {
         if self.saved != Some(position) {
-            let key = self.output.key();
+            let key = &self.position_key();
+            let takes_over = self.takes_over;
             let save = async |tx: Tx| {
                 rows::put_position(&tx, key, position);
+                if takes_over {
+                    rows::forget_position(&tx, self.output.key());
+                }
                 Ok::<_, Error>(())
             };
             self.context.store.write(save).await?;
+            self.takes_over = false;
             self.saved = Some(position);
         }
         Ok(())
