@@ -15,7 +15,7 @@ use super::{
 
 pub use self::{
     deleted::{deleted_of_run, deleted_until, first_deleted_ms, newest_deleted, restore, set_deleted},
-    stored::{bytes_of_repository, stored_bytes},
+    stored::{bytes_of_repository, exact_bytes_of_repository, stored_bytes},
     walk::{ArtifactOrder, ArtifactPosition, next_page},
 };
 

@@ -7,12 +7,15 @@ use farrier_proto::store::Visibility;
 
 pub use super::range_counts::Total;
 use super::{
-    Snapshot, StoreError,
-    engine::{Key, Range},
+    Read, Snapshot, StoreError,
+    engine::{Key, Range, Scan},
     keys,
     listings::Sort,
     range_counts::KeyFilter,
 };
+
+/// Entries to read at a time for an exact sum.
+const EXACT_PAGE: usize = 1_000;
 
 /// Returns the total of all repositories. The size is that of the git data.
 pub async fn repositories(snapshot: &Snapshot) -> Result<Total, StoreError> {
@@ -48,6 +51,21 @@ pub async fn cache_entries(snapshot: &Snapshot, repository: Option<u64>) -> Resu
 /// Returns the total of all LFS objects. Each object counts once, also if several repositories have it.
 pub async fn lfs_objects(snapshot: &Snapshot) -> Result<Total, StoreError> {
     sum(snapshot, keys::tag("lo"), &KeyFilter::LfsObjects).await
+}
+
+/// Adds up the sizes of the entries with `prefix` that pass `filter`. Reads all entries, because remembered counts can
+/// be older than a transaction.
+pub(super) async fn exact_size(read: &impl Read, prefix: Key, filter: &KeyFilter) -> Result<u64, StoreError> {
+    let (mut range, mut sum) = (Range::prefix(prefix), 0_u64);
+    loop {
+        let page = read.scan_bytes(&Scan::of(range.clone(), EXACT_PAGE)).await?;
+        let sizes = page.iter().filter_map(|(key, value)| filter.size(key, value));
+        sum = sizes.fold(sum, u64::saturating_add);
+        match page.last() {
+            Some((last, _)) if page.len() == EXACT_PAGE => range = range.after(last),
+            _ => return Ok(sum),
+        }
+    }
 }
 
 async fn sum(snapshot: &Snapshot, prefix: Key, filter: &KeyFilter) -> Result<Total, StoreError> {

@@ -131,6 +131,7 @@ async fn confirm(
             row.updated_ms = now;
             rows::mark_trim(&tx, key.artifact, key.generation, now);
             rows::put(&tx, Some(&before), &row);
+            quota::check_recorded(context, &tx, row.repository_id).await?;
             Ok(Some(row.expires_ms))
         })
         .await?;

@@ -9,7 +9,7 @@ use futures_util::Stream;
 
 use super::{
     MISSING, MISSING_FILE,
-    receive::{check_quota, receive},
+    receive::{check_quota, check_recorded, receive},
     rows,
 };
 use crate::{
@@ -208,6 +208,7 @@ async fn write(context: &Context, row: &ReleaseAsset, entry: &Entry) -> Result<(
             require_free_name(&tx, row.repository_id, row.release_id, &row.name, 0).await?;
             assets::unmark(&tx, row.id);
             assets::put(&tx, row);
+            check_recorded(context, &tx, row.repository_id).await?;
             recorder.record(&tx, entry.clone()).await?;
             Ok::<_, Error>(())
         })

@@ -15,7 +15,7 @@ use crate::{
         claimed_writer::ClaimedWriter,
         quota_watch::{QuotaKind, QuotaUse},
     },
-    store::releases::assets,
+    store::{Tx, releases::assets},
 };
 
 /// Most bytes of disk space that an upload of unknown length claims before they arrive. It claims as many bytes as it
@@ -72,8 +72,8 @@ where
 }
 
 /// Checks that the repository may store `size` bytes more. Other uploads may have been recorded since this one began.
-/// No other upload to the repository passes this check while the lock is held, so the caller holds it until the bytes
-/// are recorded. `None`: there is no quota.
+/// No other upload to this node and repository passes this check while the lock is held, so the caller holds it until
+/// the bytes are recorded. `None`: there is no quota.
 pub(super) async fn check_quota(context: &Context, repository: u64, size: u64) -> Result<Option<IdLock>, Error> {
     if context.config.artifacts.quota_bytes == 0 {
         return Ok(None);
@@ -85,6 +85,16 @@ pub(super) async fn check_quota(context: &Context, repository: u64, size: u64) -
     }
     note_left(context, repository, left - size);
     Ok(Some(lock))
+}
+
+/// Checks the quota in the transaction that records a file, after its row was written: another node may record one at
+/// the same time. Does nothing if no other node can use the store, because [`check_quota`] is enough then.
+pub(super) async fn check_recorded(context: &Context, tx: &Tx, repository: u64) -> Result<(), Error> {
+    let quota = context.config.artifacts.quota_bytes;
+    if quota == 0 || !context.store.is_shared() {
+        return Ok(());
+    }
+    if assets::exact_size_of_repository(tx, repository).await? <= quota { Ok(()) } else { Err(quota_exceeded(context)) }
 }
 
 /// Returns how many more bytes of files of releases the repository may store.

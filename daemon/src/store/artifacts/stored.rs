@@ -4,7 +4,7 @@ use bytes::Bytes;
 use farrier_proto::store::{Artifact, ArtifactEntry, ArtifactState};
 
 use super::{ArtifactList, next};
-use crate::store::{Snapshot, StoreError, engine::Range, keys, range_counts::KeyFilter, value};
+use crate::store::{Read, Snapshot, StoreError, Tx, engine::Range, keys, range_counts::KeyFilter, totals, value};
 
 /// Artifacts to read at a time.
 const PAGE: usize = 1_000;
@@ -35,12 +35,19 @@ pub async fn bytes_of_repository(snapshot: &Snapshot, repository: u64) -> Result
     let range = Range::prefix(keys::repository_artifacts(repository));
     let buckets = snapshot.range_counts(&range, &KeyFilter::StoredArtifacts).await?;
     let sum = buckets.iter().fold(0_u64, |sum, bucket| sum.saturating_add(bucket.total.size_bytes));
-    if sum < u64::MAX {
-        return Ok(sum);
-    }
+    if sum < u64::MAX { Ok(sum) } else { bytes_of_rows(snapshot, repository).await }
+}
+
+/// Like [`bytes_of_repository`], in a transaction: artifacts that other nodes record at the same time are counted.
+pub async fn exact_bytes_of_repository(tx: &Tx, repository: u64) -> Result<u64, StoreError> {
+    let sum = totals::exact_size(tx, keys::repository_artifacts(repository), &KeyFilter::StoredArtifacts).await?;
+    if sum < u64::MAX { Ok(sum) } else { bytes_of_rows(tx, repository).await }
+}
+
+async fn bytes_of_rows(read: &impl Read, repository: u64) -> Result<u64, StoreError> {
     let (mut sum, mut after) = (0_u64, None);
     loop {
-        let page = next(snapshot, ArtifactList::Repository(repository), after, PAGE).await?;
+        let page = next(read, ArtifactList::Repository(repository), after, PAGE).await?;
         sum = page.iter().fold(sum, |sum, row| sum.saturating_add(stored_bytes(row)));
         match page.last() {
             Some(last) if page.len() == PAGE => after = Some(last.id),

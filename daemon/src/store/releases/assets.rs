@@ -7,6 +7,7 @@ use crate::store::{
     engine::{Key, Range, Scan},
     keys,
     range_counts::KeyFilter,
+    totals,
 };
 
 /// The generation of the bytes of every file.
@@ -38,6 +39,11 @@ pub async fn size_of_repository(snapshot: &Snapshot, repository: u64) -> Result<
     let range = Range::prefix(keys::assets_of_repository(repository));
     let buckets = snapshot.range_counts(&range, &KeyFilter::ReleaseAssets).await?;
     Ok(buckets.iter().map(|bucket| bucket.total.size_bytes).sum())
+}
+
+/// Like [`size_of_repository`], in a transaction: files that other nodes record at the same time are counted.
+pub async fn exact_size_of_repository(tx: &Tx, repository: u64) -> Result<u64, StoreError> {
+    totals::exact_size(tx, keys::assets_of_repository(repository), &KeyFilter::ReleaseAssets).await
 }
 
 /// Counts `downloads` more of the file `id`, if it exists.
