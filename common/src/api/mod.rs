@@ -98,8 +98,8 @@ pub use self::{
     ssh_key::{CreateKey, DeployKey, PublicKey},
     status::{
         Amount, ArtifactLimits, DiskStatus, Health, HealthCheck, Kept, ListenerStatus, LogFilter, MetricsSeries,
-        OwnerStorage, QuotaStatus, SetLogFilter, SshHostKey, SshService, Status, StorageByOwner, StorageSizes,
-        StoreStatus, Version, WorkLimit,
+        NodeStatus, OwnerStorage, QuotaStatus, SetLogFilter, SshHostKey, SshService, Status, StorageByOwner,
+        StorageSizes, StoreStatus, Version, WorkLimit,
     },
     tag::{AnnotatedTag, ArchiveDownloads, CreateTag, Tag},
     task::{BackgroundTask, BackgroundTasks, Cron, LfsCollectionFigures, TaskPhase},

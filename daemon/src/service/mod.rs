@@ -36,6 +36,7 @@ pub mod marked_uploads;
 pub mod metrics;
 pub mod migrations;
 pub mod mirrors;
+mod node_states;
 pub mod nodes;
 pub mod orgs;
 pub mod packs;

@@ -17,7 +17,7 @@ use super::{
     audit::{self, AuditOutput},
     backups,
     deliveries::watch,
-    disk_space,
+    disk_space, node_states,
     quota_watch::QuotaKind,
     storage_use,
 };
@@ -54,6 +54,7 @@ pub async fn health(context: &Context) -> Health {
         ("disk", disk(context).await),
         ("deliveries", deliveries(context).await),
         ("audit", audit(context)),
+        ("nodes", nodes(context).await),
         ("ssh", ssh(context)),
     ];
     let mut worst = "pass";
@@ -127,6 +128,16 @@ fn audit(context: &Context) -> PartHealth {
     }
 }
 
+/// Checks the other nodes.
+async fn nodes(context: &Context) -> PartHealth {
+    match node_states::has_lost_nodes(context).await {
+        Ok(false) => PartHealth::Pass,
+        Ok(true) => PartHealth::Warn("a node has ended without having been stopped: see the nodes in the status"),
+        // The check of the store reports the reason.
+        Err(_) => PartHealth::Pass,
+    }
+}
+
 /// Checks SSH. HTTP is served also if SSH is not.
 fn ssh(context: &Context) -> PartHealth {
     context.serving.ssh.problem.map_or(PartHealth::Pass, PartHealth::Warn)
@@ -177,6 +188,7 @@ pub async fn status(context: &Context, identity: &Identity) -> Result<Status, Er
         ssh_host_keys: context.serving.ssh.host_keys.clone(),
         kept: if identity.is_admin() { Some(kept(context).await?) } else { None },
         storage: storage_use::shown(context, identity),
+        nodes: if identity.is_admin() { node_states::all(context).await? } else { Vec::new() },
         quotas: if storage_use::may_read(identity) { quotas(context).await? } else { Vec::new() },
     })
 }

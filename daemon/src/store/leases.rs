@@ -8,8 +8,15 @@ use std::collections::BTreeSet;
 
 use farrier_proto::store::{Lease, Node};
 
-use super::{Read as _, StoreError, Tx, engine::Key, keys, nodes};
+use super::{
+    Read, StoreError, Tx,
+    engine::{Key, Range, Scan},
+    keys, nodes,
+};
 use crate::clock::Millis;
+
+/// Maximum number of leases to read.
+const LEASES_MAX: usize = 1_000;
 
 tokio::task_local! {
     static CURRENT: HeldLease;
@@ -137,6 +144,12 @@ pub async fn still_held(tx: &Tx, held: &[HeldLease]) -> Result<Vec<HeldLease>, S
     let rows = tx.get_many::<Lease>(&keys).await?;
     let pairs = held.iter().zip(rows).filter(|(lease, row)| row.is_some_and(|row| lease.is(&row)));
     Ok(pairs.map(|(lease, _)| *lease).collect())
+}
+
+/// Returns all leases with their names.
+pub async fn all(read: &impl Read) -> Result<Vec<(String, Lease)>, StoreError> {
+    let rows = read.scan::<Lease>(&Scan::of(Range::prefix(keys::leases()), LEASES_MAX)).await?;
+    Ok(rows.into_iter().map(|(key, row)| (keys::lease_name(&key), row)).collect())
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ pub async fn renew(tx: &Tx, id: u64, epoch: u64, clock_ms: Millis) -> Result<Opt
 /// Ends the time of a node, so that other nodes can take its leases at once.
 pub async fn leave(tx: &Tx, id: u64, epoch: u64, clock_ms: Millis) -> Result<(), StoreError> {
     if let Some(row) = get(tx, id).await?.filter(|row| row.epoch == epoch) {
-        tx.put(keys::node(id), &Node { until_ms: tx.now_ms(clock_ms).await?, ..row });
+        tx.put(keys::node(id), &Node { until_ms: tx.now_ms(clock_ms).await?, left: true, ..row });
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, time::Duration};
 
 use farrier_common::{
-    api::{Amount, Status, StorageSizes, WorkLimit},
+    api::{Amount, NodeStatus, Status, StorageSizes, WorkLimit},
     client::Client,
 };
 
@@ -59,6 +59,7 @@ fn page(status: &Status) -> String {
     if !status.store.events_wait_for.is_empty() {
         lines.push(("events wait", status.store.events_wait_for.clone()));
     }
+    lines.extend(status.nodes.iter().map(|one| ("node", node(one))));
     let (free, total) = (human_bytes(status.disk.free_bytes), human_bytes(status.disk.total_bytes));
     lines.push(("disk", format!("{free} free of {total}")));
     let host_keys = status.ssh_host_keys.iter();
@@ -96,6 +97,13 @@ fn page(status: &Status) -> String {
         lines.push(("storage as of", moment(&storage.computed_at)));
     }
     fields(&lines)
+}
+
+/// Returns the state of a node: `forge-1 (this node): live since 12:00; 1.2.3; prune, sweep`.
+fn node(node: &NodeStatus) -> String {
+    let own = if node.responds { " (this node)" } else { "" };
+    let work = if node.leases.is_empty() { String::new() } else { format!("; {}", node.leases.join(", ")) };
+    format!("{}{own}: {} since {}; {}{work}", node.name, node.state, moment(&node.since), node.version)
 }
 
 /// Returns what an owner uses: `mia (2 repositories): 3.0 MiB; git 2.0 MiB, caches 1.0 MiB`.
@@ -174,6 +182,25 @@ mod tests {
         let page = page(&Status { limits, ..Status::default() });
         assert!(page.contains("git: 3 of 24 running, 2 refused\n") && !page.contains("upload"), "{page}");
         assert!(page.contains("request_memory: 3.0 MiB of 256.0 MiB in use, 1 refused\n"), "{page}");
+    }
+
+    #[test]
+    fn the_status_page_shows_the_nodes_with_their_work() {
+        let one = NodeStatus {
+            name: "forge-1".into(),
+            version: "1.2.3".into(),
+            state: "live".into(),
+            since: "2026-11-21T12:00:00Z".into(),
+            responds: true,
+            leases: vec!["prune".into(), "sweep".into()],
+        };
+        let gone = NodeStatus { name: "forge-2".into(), state: "gone".into(), ..NodeStatus::default() };
+        let page = page(&Status { nodes: vec![one, gone], ..Status::default() });
+        assert!(
+            page.contains("forge-1 (this node): live since ") && page.contains("; 1.2.3; prune, sweep\n"),
+            "{page}"
+        );
+        assert!(page.contains("forge-2: gone since "), "{page}");
     }
 
     #[test]

@@ -32,8 +32,8 @@ pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<Strin
         GpgKeyEmail Health HealthCheck Hook HookConfigKey HookEvent HookEventHeaders HookType InternalTracker
         InvalidTopics Job JobLease Jobs Kept LabelTemplate LfsCollectionFigures License LicenseEntry
         ListenerStatus LogField LogFilter LogObject LogRecord LogRecords MergedUpstream MetricsSeries
-        MigrationProgress MirrorProgress Note OrgPermissions Organization OwnerStorage PayloadCommit PayloadUser
-        Permissions PublicKey PushMirror QuotaStatus RecentFailures RecoveredDeliveries Release ReplayedDelivery
+        MigrationProgress MirrorProgress NodeStatus Note OrgPermissions Organization OwnerStorage PayloadCommit
+        PayloadUser Permissions PublicKey PushMirror QuotaStatus RecentFailures RecoveredDeliveries Release ReplayedDelivery
         Repository RepositorySearch RepositorySettings RepositoryTransfer RestorableArtifact
         RestorableRepository Run Runs SetAside SetAsideItem SettingAdvice Signature SshHostKey SshService Status
         Step StorageByOwner StorageSizes StoreStatus SyncForkInfo Tag TagProtection Task TaskList TaskPhase Team

@@ -5,6 +5,7 @@ mod activity;
 mod expiring;
 mod load;
 mod mirrors;
+mod nodes;
 mod notified;
 mod owners;
 mod parts;

@@ -6,7 +6,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use super::{
     Dashboard,
     activity::Activity,
-    load, owners,
+    load, nodes, owners,
     problems::HealthProblem,
     rows::{self, SentenceRow, activity_row},
 };
@@ -113,19 +113,24 @@ impl Sections<'_> {
         let is_brief = area.height < BRIEF_BELOW_ROWS;
         let figures = load::figures(self.status, self.dashboard.series.as_ref(), area.width, 0, is_brief);
         let stored = storage(self.status, area.width, is_brief);
+        let nodes = nodes::figures(&self.status.nodes, &self.world.clock, area.width);
         let running = self.dashboard.running(self.world);
         let tasks_rows = if running.is_empty() { 0 } else { running.len().min(TASKS_MAX) + 1 };
         let problems_rows = if is_short {
             area.height / 2
         } else {
             // The headings of the problems, the load and the storage, and the activity.
-            let others = figures.len() + stored.len() + tasks_rows + self.dashboard.unchecked().len() + 3;
+            let nodes_rows = if nodes.is_empty() { 0 } else { nodes.len() + 1 };
+            let others = figures.len() + stored.len() + nodes_rows + tasks_rows + self.dashboard.unchecked().len() + 3;
             let others = u16::try_from(others).unwrap_or(u16::MAX).saturating_add(ACTIVITY_MIN);
             area.height.saturating_sub(others).max(PROBLEMS_MIN)
         };
         let mut y = self.problems(area, problems_rows, 1, buf);
         y = section(buf, from_row(area, y), &self.load_title(), &figures);
         y = section(buf, from_row(area, y), "Storage", &stored);
+        if !nodes.is_empty() && !is_short {
+            y = section(buf, from_row(area, y), "Nodes", &nodes);
+        }
         if !running.is_empty() {
             let height = u16::try_from(tasks_rows).unwrap_or(u16::MAX);
             let tasks = from_row(area, y);
@@ -186,14 +191,20 @@ impl Sections<'_> {
     /// Draws the charts above the storage, which needs few rows.
     fn load_and_storage(&self, area: Rect, buf: &mut Buffer) {
         let stored = storage(self.status, area.width, false);
+        let nodes = nodes::figures(&self.status.nodes, &self.world.clock, area.width);
+        // The heading of the nodes and the empty row before it.
+        let nodes_rows = if nodes.is_empty() { 0 } else { nodes.len() + 2 };
         // Two headings and the empty row between the sections.
-        let others = u16::try_from(stored.len()).unwrap_or(u16::MAX).saturating_add(3);
+        let others = u16::try_from(stored.len() + nodes_rows).unwrap_or(u16::MAX).saturating_add(3);
         let spare = area.height.saturating_sub(others + LOAD_MIN);
         let rows_of_owners = self.rows_of_owners(area.width, spare);
         let height = area.height.saturating_sub(others + rows_of_owners);
         let figures = load::figures(self.status, self.dashboard.series.as_ref(), area.width, height, false);
         let y = section(buf, area, &self.load_title(), &figures);
-        let y = section(buf, from_row(area, y + 1), "Storage", &stored);
+        let mut y = section(buf, from_row(area, y + 1), "Storage", &stored);
+        if !nodes.is_empty() {
+            y = section(buf, from_row(area, y + 1), "Nodes", &nodes);
+        }
         self.owners(from_row(area, y + 1), rows_of_owners.saturating_sub(1), buf);
     }
 

@@ -1,0 +1,122 @@
+//! The states of all nodes, for the status and the health check.
+
+use std::collections::BTreeMap;
+
+use farrier_common::api::NodeStatus;
+use farrier_proto::store::Node;
+
+use super::{Context, Error};
+use crate::{
+    clock::Millis,
+    show,
+    store::{leases, nodes},
+};
+
+/// Time after its end for which a node is late. It may only be slow.
+const LATE_MS: Millis = 60_000;
+/// Time after its end for which a node that was not stopped is a problem.
+const LOST_MS: Millis = 86_400_000;
+
+/// The state of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NodeState {
+    Live,
+    Late,
+    Gone,
+    Stopped,
+}
+
+impl NodeState {
+    fn of(row: &Node, now: Millis) -> Self {
+        match now.saturating_sub(row.until_ms) {
+            ..0 => Self::Live,
+            _ if row.left => Self::Stopped,
+            ..LATE_MS => Self::Late,
+            _ => Self::Gone,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Late => "late",
+            Self::Gone => "gone",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+/// Returns all nodes with their leases, by name. None if no other node can use the store.
+pub(super) async fn all(context: &Context) -> Result<Vec<NodeStatus>, Error> {
+    if !context.store.is_shared() {
+        return Ok(Vec::new());
+    }
+    let (read, now) = (context.store.read().await?, context.now_ms());
+    let mut names: BTreeMap<(u64, u64), Vec<String>> = BTreeMap::new();
+    for (name, lease) in leases::all(&read).await? {
+        names.entry((lease.node, lease.epoch)).or_default().push(name);
+    }
+    let mut rows = nodes::all(&read).await?;
+    rows.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
+    let shown = rows.into_iter().map(|row| {
+        let state = NodeState::of(&row, now);
+        let is_live = state == NodeState::Live;
+        let held = names.remove(&(row.id, row.epoch)).filter(|_| is_live);
+        NodeStatus {
+            state: state.word().into(),
+            since: show::time(if is_live { row.started_ms } else { row.until_ms }),
+            responds: row.id == context.node.id(),
+            leases: grouped(held.unwrap_or_default()),
+            name: row.name,
+            version: row.version,
+        }
+    });
+    Ok(shown.collect())
+}
+
+/// Returns whether a node has ended within the last day without having been stopped.
+pub(super) async fn has_lost_nodes(context: &Context) -> Result<bool, Error> {
+    if !context.store.is_shared() {
+        return Ok(false);
+    }
+    let now = context.now_ms();
+    let rows = nodes::all(&context.store.read().await?).await?;
+    let is_lost = |row: &Node| {
+        matches!(NodeState::of(row, now), NodeState::Late | NodeState::Gone) && now - row.until_ms < LOST_MS
+    };
+    Ok(rows.iter().any(is_lost))
+}
+
+/// Replaces names that differ only in a number at the end by their number: `deliveries 3` and `deliveries 7` become
+/// `deliveries (2)`.
+fn grouped(names: Vec<String>) -> Vec<String> {
+    let mut groups: BTreeMap<String, (usize, String)> = BTreeMap::new();
+    for name in names {
+        let stem = name.trim_end_matches(|last: char| last.is_ascii_digit());
+        let stem = stem.trim_end_matches([' ', '-', '/']).to_owned();
+        let (count, only) = groups.entry(stem).or_default();
+        *count += 1;
+        *only = name;
+    }
+    let text = |(stem, (count, only))| if count > 1 { format!("{stem} ({count})") } else { only };
+    groups.into_iter().map(text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_is_late_before_it_is_gone_unless_it_was_stopped() {
+        let row = |left| Node { until_ms: 1_000_000, left, ..Node::default() };
+        let words = |left| [999_999, 1_000_000, 1_059_999, 1_060_000].map(|now| NodeState::of(&row(left), now).word());
+        assert_eq!(words(false), ["live", "late", "late", "gone"]);
+        assert_eq!(words(true), ["live", "stopped", "stopped", "stopped"]);
+    }
+
+    #[test]
+    fn leases_that_differ_by_a_number_are_counted() {
+        let names = ["deliveries 12", "sweep", "deliveries 3", "prune", "part 7"].map(str::to_owned).to_vec();
+        assert_eq!(grouped(names), ["deliveries (2)", "part 7", "prune", "sweep"]);
+    }
+}
