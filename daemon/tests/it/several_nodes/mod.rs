@@ -1,7 +1,13 @@
 //! Several daemons that use one store at the same time.
 
+mod access;
+mod audit;
 mod deliveries;
 mod hints;
+mod mirrors;
+mod quotas;
+mod status;
+mod tasks;
 
 use std::{fs, sync::Arc};
 
