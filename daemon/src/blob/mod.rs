@@ -150,6 +150,14 @@ pub trait BlobStore: Send + Sync + 'static {
     /// Returns the space on the device; [`Space::UNLIMITED`] if there is no limit.
     async fn space(&self) -> Result<Space, BlobError>;
 
+    /// Returns whether the storage has answered the last request.
+    fn is_reachable(&self) -> bool {
+        true
+    }
+
+    /// Sends a request, so that [`BlobStore::is_reachable`] returns the present state.
+    async fn probe(&self) {}
+
     /// Removes what writers of killed daemons left and what is older than `age` by the clock of the storage, other than
     /// blocks. Returns how many items. No acknowledged block is affected: what a writer has not finished is not a
     /// block.

@@ -1,6 +1,6 @@
 //! The daemon's status and health.
 
-use std::sync::atomic::Ordering;
+use std::{sync::atomic::Ordering, time::Duration};
 
 use farrier_common::{
     VERSION,
@@ -35,6 +35,8 @@ use crate::{
 
 const READ_ONLY: &str = "the disk is read-only: nothing can be written";
 
+/// Longest wait for a request that shows whether the bucket responds again.
+const PROBE_MAX: Duration = Duration::from_millis(500);
 /// Maximum number of quotas in the status.
 const QUOTAS_MAX: usize = 20;
 
@@ -49,14 +51,19 @@ enum PartHealth {
 /// Returns whether requests can be served, and all problems.
 pub async fn health(context: &Context) -> Health {
     let mut health = Health::default();
-    let parts = [
+    let mut parts = vec![
         ("store", store(context).await),
         ("disk", disk(context).await),
         ("deliveries", deliveries(context).await),
         ("audit", audit(context)),
-        ("nodes", nodes(context).await),
         ("ssh", ssh(context)),
     ];
+    if context.packs.is_some() {
+        parts.push(("bucket", bucket(context).await));
+    }
+    if context.store.is_shared() {
+        parts.push(("nodes", nodes(context).await));
+    }
     let mut worst = "pass";
     for (name, part) in parts {
         let (status, problem) = match part {
@@ -125,6 +132,19 @@ fn audit(context: &Context) -> PartHealth {
         (true, true) => {
             PartHealth::Warn("audit entries cannot be copied to audit.file and to the journal: they stay in the store")
         }
+    }
+}
+
+/// Checks the bucket, with the result of the last request. If that failed, sends another one, because there may be no
+/// other requests.
+async fn bucket(context: &Context) -> PartHealth {
+    if !context.blobs.is_reachable() {
+        _ = tokio::time::timeout(PROBE_MAX, context.blobs.probe()).await;
+    }
+    if context.blobs.is_reachable() {
+        PartHealth::Pass
+    } else {
+        PartHealth::Warn("the bucket does not respond: pushes, uploads and downloads of artifacts are refused")
     }
 }
 

@@ -7,7 +7,10 @@ use std::{
     io,
     path::Path,
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -50,6 +53,8 @@ const SLOW_FACTOR: u32 = 15;
 pub(super) struct BucketConnector {
     pool: Pool<HttpsConnector<HttpConnector>, HttpRequestBody>,
     silence_max: Duration,
+    /// Whether the server has answered the last request without an error of its own.
+    answers: Arc<AtomicBool>,
 }
 
 impl BucketConnector {
@@ -66,7 +71,13 @@ impl BucketConnector {
         let connector = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
         let mut pool = Pool::builder(TokioExecutor::new());
         pool.pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE_MAX);
-        Ok(Self { pool: pool.build(connector.wrap_connector(tcp)), silence_max })
+        let answers = Arc::new(AtomicBool::new(true));
+        Ok(Self { pool: pool.build(connector.wrap_connector(tcp)), silence_max, answers })
+    }
+
+    /// Returns whether the server has answered the last request without an error of its own.
+    pub(super) fn answers(&self) -> bool {
+        self.answers.load(Ordering::Relaxed)
     }
 }
 
@@ -83,6 +94,8 @@ impl HttpService for BucketConnector {
         let silence_max = if moves_stored_bytes(&request) { self.silence_max * SLOW_FACTOR } else { self.silence_max };
         let is_change = matches!(*request.method(), Method::PUT | Method::POST);
         let sent = tokio::time::timeout(silence_max + sending, self.pool.request(request)).await;
+        let is_answered = matches!(&sent, Ok(Ok(response)) if !response.status().is_server_error());
+        self.answers.store(is_answered, Ordering::Relaxed);
         let response = match sent {
             Ok(Ok(response)) => response,
             Ok(Err(error)) if error.is_connect() => return Err(HttpError::new(HttpErrorKind::Connect, error)),

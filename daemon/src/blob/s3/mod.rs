@@ -29,7 +29,7 @@ use std::{
 
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream, stream::BoxStream};
-use object_store::{ObjectStore, multipart::MultipartStore, path::Path};
+use object_store::{ObjectStore, ObjectStoreExt as _, multipart::MultipartStore, path::Path};
 use tokio::sync::Semaphore;
 
 use self::{cache::BlockCache, identity::RecordedFiles, unfinished::UploadList};
@@ -187,6 +187,15 @@ impl BlobStore for S3Blobs {
 
     async fn space(&self) -> Result<Space, BlobError> {
         Ok(Space::UNLIMITED)
+    }
+
+    fn is_reachable(&self) -> bool {
+        self.bucket.unfinished.as_ref().is_none_or(UploadList::server_answers)
+    }
+
+    async fn probe(&self) {
+        // The answer that there is no such object is an answer. `is_reachable` has the result.
+        _ = self.bucket.objects.head(&self.bucket.prefix.clone().join("probe")).await;
     }
 
     async fn remove_unfinished(&self, age: Duration) -> Result<usize, BlobError> {

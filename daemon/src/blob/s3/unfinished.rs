@@ -41,6 +41,11 @@ impl UploadList {
         Self { client, connector }
     }
 
+    /// Returns whether the server has answered the last request of any kind.
+    pub(super) fn server_answers(&self) -> bool {
+        self.connector.answers()
+    }
+
     /// Returns at most 1,000 uploads of objects below `prefix`, and the time of the server.
     async fn page(&self, prefix: &Path) -> Result<(Vec<Unfinished>, Millis), BlobError> {
         let query = [("uploads", String::new()), ("prefix", format!("{prefix}/"))];

@@ -2,7 +2,7 @@
 
 use farrierd::clock::Clock;
 use http::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{block, commit, finalize, list, noise, program::interrupt_and_resume, put, read};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     support::{
         Job, TestDaemon,
         bucket::{BucketFault, TestBucket},
-        eventually,
+        eventually, send,
     },
 };
 
@@ -60,7 +60,12 @@ async fn a_bucket_that_fails_refuses_blocks_and_loses_none() {
     bucket.set(BucketFault::LostAnswer);
     let answer = put(&farrier, &address, "&comp=block&blockid=b", noise(LARGE, 2)).await;
     assert_eq!(answer.status, 503, "{answer:?}");
+    // The daemon is ready nevertheless: fetches and most of the API need no bucket.
+    let health = async || send(&farrier.tcp(), Method::GET, "/api/healthz", &[], "").await;
+    let warned = health().await;
+    assert_eq!((warned.status, &warned.json()["checks"]["bucket"][0]["status"]), (200, &json!("warn")), "{warned:?}");
     bucket.set(BucketFault::None);
+    eventually("the bucket responds again", async || health().await.json()["status"] == "pass").await;
     let unknown = commit(&farrier, &address, &["a", "b"]).await;
     assert_eq!(unknown.header("x-ms-error-code"), "InvalidBlockList", "a refused block does not exist");
     block(&farrier, &address, "b", "and more").await;
