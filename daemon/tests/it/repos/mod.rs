@@ -24,7 +24,7 @@ use crate::support::{Answer, TestDaemon, send};
 
 impl TestDaemon {
     /// Creates an account with the password `password`.
-    async fn account(&self, name: &str) {
+    pub async fn account(&self, name: &str) {
         let body = json!({ "username": name, "email": format!("{name}@example.org"), "password": "password",
             "must_change_password": false });
         let created = self.admin(Method::POST, "/api/v1/admin/users", body).await;
@@ -32,7 +32,7 @@ impl TestDaemon {
     }
 
     /// Sends a request over TCP as the account `name`, or anonymously if it is empty.
-    async fn by(&self, name: &str, method: Method, path: &str, body: Value) -> Answer {
+    pub async fn by(&self, name: &str, method: Method, path: &str, body: Value) -> Answer {
         use base64::{Engine as _, engine::general_purpose::STANDARD};
         let authorization = format!("Basic {}", STANDARD.encode(format!("{name}:password")));
         let mut headers = vec![("content-type", "application/json")];
@@ -47,7 +47,7 @@ impl TestDaemon {
         self.admin(Method::GET, path, Value::Null).await
     }
 
-    async fn create_repository(&self, body: Value) -> Value {
+    pub async fn create_repository(&self, body: Value) -> Value {
         let created = self.admin(Method::POST, "/api/v1/user/repos", body).await;
         assert_eq!(created.status, 201, "{created:?}");
         created.json()

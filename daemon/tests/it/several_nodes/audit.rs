@@ -6,7 +6,7 @@ use farrierd::store::{Store, StoreError, Tx, audit};
 use http::Method;
 use serde_json::{Value, json};
 
-use super::TwoNodes;
+use super::{TwoNodes, beside};
 use crate::support::{TestDaemon, eventually};
 
 /// Returns the file for copies of a node, whose configuration names it.
@@ -77,11 +77,13 @@ async fn a_file_that_a_single_daemon_wrote_is_continued_and_a_new_one_gets_all_e
         Ok::<_, StoreError>(())
     });
     positions.await.expect("written");
-    std::fs::remove_file(file_of(&nodes.other)).expect("a file");
     nodes.one.restart().await;
-    nodes.other.restart().await;
-    set_description(&nodes.other, "y").await;
-    for farrier in [&nodes.one, &nodes.other] {
+    let new = beside(&nodes.one, nodes.store.clone(), |config| {
+        config.audit.file = Some(config.data_dir.join("audit.jsonl"));
+    })
+    .await;
+    set_description(&new, "y").await;
+    for farrier in [&nodes.one, &new] {
         eventually("all entries are copied", || async { ids(farrier) == recorded(&nodes.store).await }).await;
     }
 }

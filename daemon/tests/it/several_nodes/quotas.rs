@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::TwoNodes;
-use crate::support::{Answer, Job, TestDaemon, send};
+use crate::support::{Answer, Job, TestDaemon, process, send};
 
 /// Commits an upload of 3,000 bytes to the artifact `name`.
 async fn commit(farrier: &TestDaemon, job: &Job, name: &str) {
@@ -39,7 +39,16 @@ async fn artifacts_that_two_nodes_record_at_the_same_time_do_not_exceed_the_quot
 #[tokio::test(flavor = "multi_thread")]
 async fn files_of_releases_that_two_nodes_record_at_the_same_time_do_not_exceed_the_quota_together() {
     let nodes = TwoNodes::start(|config| config.artifacts.quota_bytes = 5_000).await;
-    nodes.one.create_repository(json!({ "name": "demo", "auto_init": true })).await;
+    let created = nodes.one.create_repository(json!({ "name": "demo", "auto_init": true })).await;
+    // Without a bucket, a node does not create the directories of other nodes.
+    let directory = format!("repositories/{}.git", created["id"]);
+    let [from, to] = [&nodes.one, &nodes.other].map(|farrier| farrier.data_dir().join(&directory));
+    let copied = process::output({
+        let mut copy = process::command("cp");
+        copy.arg("-r").args([from, to]);
+        copy
+    });
+    assert!(copied.await.expect("cp").status.success());
     for round in 0..5 {
         let releases = "/api/v1/repos/admin/demo/releases";
         let release = nodes.one.admin(Method::POST, releases, json!({ "tag_name": format!("v{round}") })).await;

@@ -71,7 +71,7 @@ async fn the_imports_of_an_owner_are_limited_on_all_nodes_together() {
     let slow = Source::of(original(&nodes.one).await, true).await;
     let body = |name: &str| json!({ "clone_addr": slow.url(""), "repo_name": name });
     let started = migrate(&nodes.one, &[("prefer", "respond-async")], body("copy")).await;
-    assert_eq!(started.status, 201, "{started:?}");
+    assert_eq!(started.status, 202, "{started:?}");
     let refused = migrate(&nodes.other, &[("prefer", "respond-async")], body("second")).await;
     assert_eq!((refused.status, &refused.json()["field"]), (422, &json!("repo_owner")), "{refused:?}");
     assert_eq!(nodes.other.show("/api/v1/repos/admin/second").await.status, 404);
