@@ -14,7 +14,15 @@ use crate::support::{ReceivedRequest, Receiver, Reply, TestDaemon, eventually};
 
 /// Creates a system hook for events of repositories, with a path of its own. Returns its ID.
 async fn hook(farrier: &TestDaemon, url: &str) -> u64 {
-    let config = json!({ "url": url, "content_type": "json", "is_system_webhook": true });
+    hook_with(farrier, url, json!({})).await
+}
+
+/// Like [`hook`]. `config` adds to the default configuration.
+pub async fn hook_with(farrier: &TestDaemon, url: &str, config: Value) -> u64 {
+    let mut config = config;
+    config["url"] = url.into();
+    config["content_type"] = "json".into();
+    config["is_system_webhook"] = true.into();
     let body = json!({ "type": "gitea", "config": config, "events": ["repository"], "active": true });
     let created = farrier.admin(Method::POST, "/api/v1/admin/hooks", body).await;
     assert_eq!(created.status, 201, "{created:?}");
@@ -22,13 +30,13 @@ async fn hook(farrier: &TestDaemon, url: &str) -> u64 {
 }
 
 /// Changes the description of `admin/demo`, which causes one event.
-async fn describe(farrier: &TestDaemon, text: &str) {
+pub async fn describe(farrier: &TestDaemon, text: &str) {
     let edited = farrier.admin(Method::PATCH, "/api/v1/repos/admin/demo", json!({ "description": text })).await;
     assert_eq!(edited.status, 200, "{edited:?}");
 }
 
 /// The description in each request to a hook, without repeated deliveries, in the order of their first attempts.
-fn descriptions(requests: &[ReceivedRequest], path: &str) -> Vec<String> {
+pub fn descriptions(requests: &[ReceivedRequest], path: &str) -> Vec<String> {
     let mut seen = std::collections::BTreeSet::new();
     let of_hook = requests.iter().filter(|request| request.uri.path() == path && seen.insert(request.id()));
     let text = |request: &ReceivedRequest| request.json()["repository"]["description"].as_str().map(str::to_owned);

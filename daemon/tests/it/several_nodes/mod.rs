@@ -5,6 +5,7 @@ mod audit;
 mod deliveries;
 mod hints;
 mod mirrors;
+mod processes;
 mod quotas;
 mod status;
 mod tasks;
