@@ -82,7 +82,7 @@ async fn exchange(context: &Context, is_reported: &mut bool) -> Result<(), Store
     raise(context, &everything(context, &DueWork::ALL));
     send(channel.as_mut(), &Hint { topics: [Topic::Nodes].into(), ..Hint::default() }).await?;
     let mut next_send = Instant::now();
-    let mut polls = 0;
+    let mut polls: u32 = 0;
     let mut next_poll = Instant::now() + POLL;
     loop {
         let outgoing = async {
@@ -106,7 +106,7 @@ async fn exchange(context: &Context, is_reported: &mut bool) -> Result<(), Store
                 next_poll = Instant::now() + if has_others { POLL } else { POLL_ALONE };
                 if has_others {
                     polls += 1;
-                    let is_full = polls % POLLS_PER_FULL_POLL == 0;
+                    let is_full = polls.is_multiple_of(POLLS_PER_FULL_POLL);
                     let polled = Hint { topics: POLLED.into(), ..Hint::default() };
                     raise(context, &if is_full { everything(context, &POLLED_WORK) } else { polled });
                 }
