@@ -165,6 +165,9 @@ pub async fn run_with_store(
     if context.packs.is_some() {
         tasks.keep("packs in the bucket", background::run_bucket_packs(context.clone()));
     }
+    if context.copies.has_others() {
+        tasks.keep("copies", background::run_copies(context.clone()));
+    }
     tasks.keep("mirrors", background::run_mirrors(context.clone()));
     tasks.keep("trim", background::run_trim(context.clone()));
     tasks.keep("expired tokens", background::run_token_expiry(context.clone()));

@@ -8,16 +8,20 @@
 //! A directory is compared with the manifest when it is first used after a start, when its files of refs are behind,
 //! and after git has failed in it. Only names and sizes are compared; `check-data` compares contents.
 
-use std::{collections::BTreeMap, error::Error as StdError};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    error::Error as StdError,
+};
 
 use farrier_proto::store::{Repository, RepositoryVersion, StoredPack};
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 
-use super::{Copies, CopyError};
+use super::{Copies, CopyError, follow::Follow};
 use crate::{
     blob::{PackFile, PackObject, PackObjects},
     git::{Git, GitError, PackFacts, PackTarget, RepositoryLock, Temporary},
     store::{
+        Snapshot,
         packs::{self, Packs, bucket},
         refs, repositories,
     },
@@ -25,6 +29,9 @@ use crate::{
 
 /// Packs that are fetched at the same time, for one repository.
 const PACKS_AT_ONCE: usize = 4;
+
+/// Times that packs are fetched and the manifest is read again before its snapshot is kept while packs are fetched.
+const ROUNDS: u32 = 4;
 
 /// Returns what a row says about the files of a pack.
 pub fn facts(row: StoredPack) -> PackFacts {
@@ -67,8 +74,10 @@ impl Copies {
         if !self.git.exists(repository).await? {
             return Ok(false);
         }
+        let names = named.keys().cloned().collect();
         Ok(self.has_head(repository, row.as_ref()).await
-            && self.git.lacking_packs(repository, facts_of_all(&named)).await?.is_empty())
+            && self.git.lacking_packs(repository, facts_of_all(&named)).await?.is_empty()
+            && !(self.has_others() && self.git.has_unnamed_packs(repository, names).await?))
     }
 
     /// Returns whether `HEAD` names the default branch in the row.
@@ -78,23 +87,72 @@ impl Copies {
     }
 
     /// Ensures that a repository has a directory with the right `HEAD` and all packs of the manifest, as far as they
-    /// are in the bucket.
-    pub(super) async fn complete_packs(&self, repository: u64, lock: &RepositoryLock) -> Result<(), CopyError> {
-        let Some(objects) = &self.packs else { return Ok(()) };
-        let read = self.store.read().await?;
-        let Some(version) = refs::version(&read, repository).await?.filter(|version| !version.from_disk) else {
-            return Ok(());
-        };
-        let named = packs::all(&read, repository).await?;
-        let row = repositories::get(&read, repository).await?;
-        drop(read);
-        let fetch = Fetch { git: &self.git, objects, repository, sha256: version.sha256 };
-        if !self.git.exists(repository).await? {
-            let Some(row) = row.filter(|_| version.has_manifest && bucket::are_all(&named)) else {
-                tracing::error!(repository, "the directory of a repository is missing; run farrierd check-data");
-                return Ok(());
+    /// are in the bucket. Returns a snapshot whose refs need no other packs, and the names of its packs if the
+    /// directory was compared with them.
+    pub(super) async fn complete_packs(
+        &self,
+        repository: u64,
+        extent: Follow,
+        lock: &RepositoryLock,
+    ) -> Result<(Snapshot, Option<BTreeSet<String>>), CopyError> {
+        let mut round = 1;
+        loop {
+            let snapshot = self.store.read().await?;
+            let Some(version) = self.to_compare(&snapshot, repository, extent).await? else {
+                return Ok((snapshot, None));
             };
-            return fetch.directory(&row.default_branch, &named, lock).await;
+            let named = packs::all(&snapshot, repository).await?;
+            let row = repositories::get(&snapshot, repository).await?;
+            let lacking = self.lacking(repository, &version, row, &named).await?;
+            let names = version.has_manifest.then(|| named.into_keys().collect());
+            let Some(lacking) = lacking else { return Ok((snapshot, names)) };
+            // Fetching can take minutes, in which the snapshot would occupy a connection to the server of the store.
+            let held = (round == ROUNDS).then_some(snapshot);
+            self.fetch(repository, version.sha256, lacking, lock).await?;
+            if self.has_others() {
+                self.fetched.add(repository);
+            }
+            if let Some(snapshot) = held {
+                return Ok((snapshot, names));
+            }
+            round += 1;
+        }
+    }
+
+    /// Returns the version of a repository whose directory must be compared with the manifest.
+    async fn to_compare(
+        &self,
+        snapshot: &Snapshot,
+        repository: u64,
+        extent: Follow,
+    ) -> Result<Option<RepositoryVersion>, CopyError> {
+        if self.packs.is_none() {
+            return Ok(None);
+        }
+        let version = refs::version(snapshot, repository).await?.filter(|version| !version.from_disk);
+        let Some(version) = version else { return Ok(None) };
+        let is_known = if self.has_others() {
+            extent != Follow::Packs && self.known.is(repository, &self.state_of(snapshot, repository, &version).await?)
+        } else {
+            self.known.get(repository).is_some()
+        };
+        Ok((!is_known).then_some(version))
+    }
+
+    /// Returns what must be fetched. Sets `HEAD` if it differs.
+    async fn lacking(
+        &self,
+        repository: u64,
+        version: &RepositoryVersion,
+        row: Option<Repository>,
+        named: &Packs,
+    ) -> Result<Option<Lacking>, CopyError> {
+        if !self.git.exists(repository).await? {
+            let Some(row) = row.filter(|_| version.has_manifest && bucket::are_all(named)) else {
+                tracing::error!(repository, "the directory of a repository is missing; run farrierd check-data");
+                return Ok(None);
+            };
+            return Ok(Some(Lacking::Directory { default_branch: row.default_branch, packs: named.clone() }));
         }
         if let Some(row) = row.filter(|row| !row.deleted)
             && !self.has_head(repository, Some(&row)).await
@@ -103,13 +161,46 @@ impl Copies {
         }
         // Without a manifest, the directory decides.
         if !version.has_manifest {
-            return Ok(());
+            return Ok(None);
         }
-        let lacking = self.git.lacking_packs(repository, facts_of_all(&named)).await?;
-        let lacking: Packs =
+        let lacking = self.git.lacking_packs(repository, facts_of_all(named)).await?;
+        let mut lacking: Packs =
             lacking.into_iter().filter_map(|(name, _)| named.get_key_value(&name)).map(owned).collect();
-        fetch.missing(lacking, lock).await
+        for (name, _) in lacking.iter().filter(|(_, row)| row.object.is_empty()) {
+            tracing::error!(repository, name, "a pack of the repository is missing; run farrierd check-data");
+        }
+        // Those that are not in the bucket are left out, for an operator.
+        lacking.retain(|_, row| !row.object.is_empty());
+        Ok((!lacking.is_empty()).then_some(Lacking::Packs(lacking)))
     }
+
+    async fn fetch(
+        &self,
+        repository: u64,
+        sha256: bool,
+        lacking: Lacking,
+        lock: &RepositoryLock,
+    ) -> Result<(), CopyError> {
+        let Some(objects) = &self.packs else { return Ok(()) };
+        let fetch = Fetch { git: &self.git, objects, repository, sha256 };
+        match lacking {
+            Lacking::Directory { default_branch, packs } => fetch.directory(&default_branch, &packs, lock).await,
+            Lacking::Packs(packs) => fetch.missing(&packs, lock).await,
+        }
+    }
+}
+
+/// What the directory of a repository lacks.
+enum Lacking {
+    /// There is none.
+    Directory {
+        /// The default branch of the repository.
+        default_branch: String,
+        /// All packs.
+        packs: Packs,
+    },
+    /// Some packs.
+    Packs(Packs),
 }
 
 fn owned((name, row): (&String, &StoredPack)) -> (String, StoredPack) {
@@ -139,18 +230,11 @@ impl Fetch<'_> {
         Ok(())
     }
 
-    /// Adds packs that the directory lacks. Those that are not in the bucket are left out, for an operator.
-    async fn missing(&self, mut lacking: Packs, lock: &RepositoryLock) -> Result<(), CopyError> {
+    /// Adds packs that the directory lacks.
+    async fn missing(&self, lacking: &Packs, lock: &RepositoryLock) -> Result<(), CopyError> {
         let repository = self.repository;
-        for (name, _) in lacking.iter().filter(|(_, row)| row.object.is_empty()) {
-            tracing::error!(repository, name, "a pack of the repository is missing; run farrierd check-data");
-        }
-        lacking.retain(|_, row| !row.object.is_empty());
-        if lacking.is_empty() {
-            return Ok(());
-        }
         let target = self.git.packs_of(repository, lock).await?;
-        self.packs(&lacking, &target).await?;
+        self.packs(lacking, &target).await?;
         self.git.note_packs_replaced(repository, lock);
         tracing::info!(repository, packs = lacking.len(), "missing packs of a repository were fetched from the bucket");
         Ok(())

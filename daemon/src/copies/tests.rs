@@ -7,10 +7,10 @@ use std::{fs, path::PathBuf};
 use farrier_proto::store::{RefStep, RepositoryVersion};
 use tempfile::TempDir;
 
-use super::*;
+use super::{follow::file, *};
 use crate::{
     git::tests::{commits_and_tag, git},
-    store::{Tx, engine::MemoryEngine},
+    store::{Tx, engine::MemoryEngine, refs::Ref},
 };
 
 const REPOSITORY: u64 = 7;

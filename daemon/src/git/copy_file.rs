@@ -29,13 +29,16 @@ pub struct CopyFile {
     pub store: Vec<u8>,
     /// The version of the refs of the repository.
     pub version: u64,
+    /// The prune epoch whose dropped packs are hidden. Only if other nodes may prune the repository.
+    pub epoch: Option<u64>,
     /// The ID of the boot of the machine in which the files were written: one line without spaces.
     pub boot: String,
 }
 
 impl CopyFile {
     fn text(&self) -> String {
-        format!("{FORMAT}\nstore {}\nversion {}\nboot {}\n", hex::encode(&self.store), self.version, self.boot)
+        let epoch = self.epoch.map(|epoch| format!("epoch {epoch}\n")).unwrap_or_default();
+        format!("{FORMAT}\nstore {}\nversion {}\n{epoch}boot {}\n", hex::encode(&self.store), self.version, self.boot)
     }
 
     /// Returns the content of a complete file.
@@ -46,8 +49,13 @@ impl CopyFile {
         }
         let store = hex::decode(lines.next()?.strip_prefix("store ")?).ok()?;
         let version = lines.next()?.strip_prefix("version ")?.parse().ok()?;
-        let boot = lines.next()?.strip_prefix("boot ")?.to_owned();
-        lines.next().is_none().then_some(Self { store, version, boot })
+        let (mut line, mut epoch) = (lines.next()?, None);
+        if let Some(text) = line.strip_prefix("epoch ") {
+            epoch = Some(text.parse().ok()?);
+            line = lines.next()?;
+        }
+        let boot = line.strip_prefix("boot ")?.to_owned();
+        lines.next().is_none().then_some(Self { store, version, epoch, boot })
     }
 }
 
@@ -103,7 +111,7 @@ mod tests {
     use super::*;
 
     fn copy() -> CopyFile {
-        CopyFile { store: vec![1, 2], version: 42, boot: "b".to_owned() }
+        CopyFile { store: vec![1, 2], version: 42, epoch: Some(7), boot: "b".to_owned() }
     }
 
     #[test]
@@ -113,7 +121,7 @@ mod tests {
         fs::write(dir.path().join(COPY_LOCK), "half").expect("a file");
         write(dir.path(), &copy().text()).expect("written");
         assert_eq!(read(dir.path()).expect("readable"), Some(copy()));
-        let next = CopyFile { version: 43, ..copy() };
+        let next = CopyFile { version: 43, epoch: None, ..copy() };
         write(dir.path(), &next.text()).expect("written");
         assert_eq!(read(dir.path()).expect("readable"), Some(next));
         assert!(!dir.path().join(COPY_LOCK).exists());
@@ -128,7 +136,9 @@ mod tests {
         for length in 0..text.len() {
             assert_eq!(CopyFile::parse(&text[..length]), None, "{length}");
         }
-        for damaged in [format!("{text}x\n"), text.replace("copy 1", "copy 2"), text.replace("42", "-1")] {
+        for damaged in
+            [format!("{text}x\n"), text.replace("copy 1", "copy 2"), text.replace("42", "-1"), text.replace("7", "")]
+        {
             assert_eq!(CopyFile::parse(&damaged), None, "{damaged}");
         }
         let dir = tempfile::tempdir().expect("a directory");

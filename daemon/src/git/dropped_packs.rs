@@ -4,7 +4,13 @@
 //! that began before keep the index open and may still open the pack, or list the packs again when they miss the
 //! index. When they have ended, the other files are removed.
 
-use std::{collections::BTreeSet, fs, io, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs::{self, File},
+    io,
+    path::Path,
+    time::SystemTime,
+};
 
 use super::{Git, GitError, RepositoryLock, multi_pack_index, repository::sync_dir};
 use crate::tasks;
@@ -52,7 +58,7 @@ impl Git {
         self.remove_dropped(repository, names, remove).await
     }
 
-    async fn remove_dropped(
+    pub(super) async fn remove_dropped(
         &self,
         repository: u64,
         names: BTreeSet<String>,
@@ -61,6 +67,7 @@ impl Git {
         if names.is_empty() {
             return Ok(());
         }
+        self.forget_installed(repository, &names);
         // Also after an error: some may be hidden.
         let _closed = self.close_packs_at_end(repository);
         let _changed = self.0.generations.raise_at_end(repository);
@@ -70,14 +77,18 @@ impl Git {
     }
 }
 
-fn hide(packs: &Path, names: &BTreeSet<String>) -> io::Result<()> {
+/// Removes the indexes of packs. The time of each pack is then that at which it was hidden.
+pub(super) fn hide(packs: &Path, names: &BTreeSet<String>) -> io::Result<()> {
+    for name in names {
+        note_hidden(packs, name)?;
+    }
     if multi_pack_index::names_any(packs, names)? {
         multi_pack_index::remove(packs)?;
     }
     remove_all(packs, names, &HIDDEN)
 }
 
-fn remove(packs: &Path, names: &BTreeSet<String>) -> io::Result<()> {
+pub(super) fn remove(packs: &Path, names: &BTreeSet<String>) -> io::Result<()> {
     hide(packs, names)?;
     remove_all(packs, names, &OTHERS)?;
     sync_existing(packs)
@@ -94,6 +105,20 @@ fn remove_all(packs: &Path, names: &BTreeSet<String>, ends: &[&str]) -> io::Resu
         }
     }
     Ok(())
+}
+
+/// Sets the time of a pack that has an index to now.
+fn note_hidden(packs: &Path, name: &str) -> io::Result<()> {
+    if !packs.join(format!("{name}.idx")).try_exists()? {
+        return Ok(());
+    }
+    #[expect(clippy::disallowed_methods, reason = "compared with times of files")]
+    let now = SystemTime::now();
+    match File::open(packs.join(format!("{name}.pack"))) {
+        Ok(pack) => pack.set_modified(now),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Syncs a directory. The directory of a repository that was deleted does not exist any more.

@@ -355,6 +355,7 @@ impl Git {
                 return Ok(0);
             }
             let packs = git.directory(into).join("objects").join("pack");
+            git.0.installed.add(into, files.name());
             let installed = files.install(&packs, &git.0.start);
             // Also after an error: the repository may have the pack. The next reader lists the packs again, and no
             // answer that was computed without them is served for the changed state.

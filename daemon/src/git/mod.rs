@@ -21,6 +21,7 @@ pub mod geometry;
 pub mod import;
 mod incoming;
 mod inspect;
+mod installed_packs;
 mod kept_refs;
 mod lfs_pointers;
 mod mirror;
@@ -44,6 +45,7 @@ mod stale_locks;
 pub mod survey;
 mod suspects;
 pub mod tree_edit;
+mod unnamed_packs;
 mod upkeep;
 mod version;
 mod workspace;
@@ -146,6 +148,7 @@ struct Shared {
     reads: Shares,
     locks: IdLocks,
     suspects: suspects::Suspects,
+    installed: installed_packs::InstalledPacks,
     stale_locks: StaleLocks,
     /// Change when refs or objects of a repository may have changed.
     generations: Generations,
@@ -240,6 +243,7 @@ impl Git {
             reads: Shares::new(READS, ShareLimits::of((config.max_processes / 2).max(1))),
             locks: IdLocks::default(),
             suspects: suspects::Suspects::default(),
+            installed: installed_packs::InstalledPacks::default(),
             stale_locks,
             generations: Generations::default(),
             kept_refs: kept_refs::KeptRefs::default(),

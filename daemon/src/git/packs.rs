@@ -221,7 +221,7 @@ pub(super) fn directory(repository: &Path) -> PathBuf {
 }
 
 /// Returns the names of the packs that have an index.
-fn names(packs: &Path) -> io::Result<BTreeSet<String>> {
+pub(super) fn names(packs: &Path) -> io::Result<BTreeSet<String>> {
     let (mut with_pack, mut with_index) = (BTreeSet::new(), BTreeSet::new());
     for entry in upkeep::files(packs)? {
         let path = entry.path();

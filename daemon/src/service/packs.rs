@@ -7,6 +7,9 @@
 //!
 //! If packs are in a bucket, each of these packs is stored there first (`bucket_packs`).
 //!
+//! If other nodes may change the repository as well, only packs that this start of the daemon has put into the
+//! directory are added: others without a row were dropped by another node.
+//!
 //! A pack that tidying or pruning has dropped (`tidying`) is left out until its files are removed. In a repository of
 //! an earlier release, the files decide until its manifest is written (`adopt`).
 //!
@@ -41,10 +44,17 @@ pub(super) async fn unnamed(context: &Context, repository: u64, _lock: &Reposito
     let Some(version) = refs::version(&read, repository).await? else { return Ok(Packs::new()) };
     let known = if version.has_manifest { packs::all(&read, repository).await? } else { Packs::new() };
     drop(read);
+    context.git.forget_installed(repository, known.keys());
     // Without a manifest as well, because the names of new packs are synced here.
-    let changes = changes(context, repository, version.sha256, known.into_keys().collect()).await?;
+    let mut changes = changes(context, repository, version.sha256, known.into_keys().collect()).await?;
     if !version.has_manifest {
         return bucket_packs::require_manifest(context, repository).await.map(|()| Packs::new());
+    }
+    if context.copies.has_others() {
+        // Other nodes have added those that are missing, and dropped those that this start has not added.
+        let installed = context.git.installed_packs(repository);
+        changes.added.retain(|(name, _)| installed.contains(name));
+        changes.missing.clear();
     }
     for name in &changes.missing {
         tracing::error!(repository, name, "a pack of the repository is missing; run farrierd check-data");
@@ -81,6 +91,10 @@ async fn pack_loose_objects(context: &Context, repository: u64, lock: &Repositor
 pub(super) async fn adopt(context: &Context, repository: u64, lock: &RepositoryLock) -> Result<(), Error> {
     let version = refs::version(&context.store.read().await?, repository).await?;
     let Some(version) = version.filter(|version| !version.from_disk && !version.has_manifest) else { return Ok(()) };
+    // Another node may have the directory.
+    if !context.git.exists(repository).await.map_err(Error::git(DOING))? {
+        return Err(Error::Busy);
+    }
     if context.git.has_loose_objects(repository).await.map_err(Error::git(DOING))? {
         // Read after the version: a backup whose snapshot has a manifest holds removals before the snapshot.
         if context.git.removals().is_held() {
@@ -110,6 +124,10 @@ pub(super) async fn add_unnamed(context: &Context, repository: u64, lock: &Repos
     drop(read);
     let missing = changes(context, repository, version.sha256, known).await?.missing;
     if let Some(name) = missing.first() {
+        // Another node has added it since the directory was compared with the manifest.
+        if context.copies.has_others() {
+            return Err(Error::Busy);
+        }
         if !is_whole(context, repository).await? {
             return Err(Error::Conflict { reason: format!("the pack {name} is missing; run farrierd check-data") });
         }
@@ -121,13 +139,15 @@ pub(super) async fn add_unnamed(context: &Context, repository: u64, lock: &Repos
         return Ok(());
     }
     let add = async |tx: Tx| {
-        // Read again: the repository may have been deleted.
-        if refs::version(&tx, repository).await?.is_some_and(|version| version.has_manifest) {
+        // Read again: the repository may have been deleted, or objects that the packs name may have been pruned.
+        let now = refs::version(&tx, repository).await?.filter(|now| now.has_manifest);
+        if now.is_some_and(|now| now.prune_epoch == version.prune_epoch) {
             packs::add(&tx, repository, added);
         }
         Ok::<_, Error>(())
     };
-    context.store.write(add).await
+    context.store.write(add).await?;
+    Ok(())
 }
 
 /// Stores the commit `commit` of a workspace, and what it refers to except what `base` has, in a repository. Returns
@@ -146,6 +166,7 @@ pub(super) async fn store(
     for _ in 0..STORE_TRIES {
         let version = refs::version(&context.store.read().await?, repository).await?;
         let epoch = version.map_or(0, |version| version.prune_epoch);
+        context.copies.follow_others(repository).await?;
         let packed = workspace.pack(commit, base).await.map_err(refused)?;
         let lock = context.git.lock(repository).await;
         match require_epoch(context, repository, epoch, &lock).await {

@@ -217,7 +217,9 @@ async fn tips<const N: usize>(
         return Ok([const { None }; N]);
     }
     let names = prefixes.map(|prefix| format!("{prefix}{name}")).to_vec();
-    let found = refs::tips(&context.store.read().await?, browse.found.repository.id, &names).await?;
+    let id = browse.found.repository.id;
+    let found = refs::tips(&context.store.read().await?, id, &names).await?;
+    context.copies.follow_others(id).await?;
     let mut found = found.into_iter();
     Ok([(); N].map(|()| found.next().flatten()))
 }

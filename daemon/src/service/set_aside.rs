@@ -38,6 +38,10 @@ pub async fn set_aside_orphans(context: &Context) {
 }
 
 async fn repositories_without_row(context: &Context) -> Result<(), Error> {
+    // They are removed later (`Copies::remove_unused`).
+    if context.copies.are_only_copies().await? {
+        return Ok(());
+    }
     for id in context.git.repositories_at_start() {
         if repositories::get(&context.store.read().await?, *id).await?.is_some() {
             continue;

@@ -62,6 +62,8 @@ pub(super) struct Basis {
     pub(super) packs: Packs,
     /// The prune epoch of the repository.
     pub(super) epoch: u64,
+    /// The version of the refs, which the files have.
+    pub(super) version: u64,
 }
 
 /// What happens to the objects of dropped packs.
@@ -108,11 +110,17 @@ pub(super) async fn tidy(context: &Context, repository: u64) -> Result<bool, Err
 pub(super) async fn basis(context: &Context, repository: u64, lock: &RepositoryLock) -> Result<Option<Basis>, Error> {
     complete(context, repository, lock).await?;
     packs::adopt(context, repository, lock).await?;
+    // Before the manifest is read: if another node moves refs afterwards, `exchange` finds another version.
+    let mut followed = None;
+    if context.copies.has_others() {
+        followed = Some(context.copies.compare_locked(repository, lock).await?);
+    }
     packs::add_unnamed(context, repository, lock).await?;
     let read = context.store.read().await?;
     let version = refs::version(&read, repository).await?.filter(|version| version.has_manifest);
     let Some(version) = version else { return Ok(None) };
-    Ok(Some(Basis { packs: pack_rows::all(&read, repository).await?, epoch: version.prune_epoch }))
+    let packs = pack_rows::all(&read, repository).await?;
+    Ok(Some(Basis { packs, epoch: version.prune_epoch, version: followed.unwrap_or(version.version) }))
 }
 
 /// Combines packs of a repository. Returns whether it has fewer packs now.
@@ -128,7 +136,7 @@ async fn combine(context: &Context, repository: u64, basis: &Basis) -> Result<bo
     let made = context.git.combine_packs(repository, &combined, &others).await.map_err(failed())?;
     let lock = context.git.lock(repository).await;
     // Before the pack is moved to the repository, so that it is rarely discarded.
-    if !is_current(&context.store.read().await?, repository, basis).await? {
+    if !is_current(&context.store.read().await?, repository, basis, Objects::Stay).await? {
         return Ok(false);
     }
     let mut new = Vec::new();
@@ -156,7 +164,7 @@ pub(super) async fn exchange(
     let due_ms = context.now_ms().saturating_add(timeout);
     let (added, is_complete) = (&added, added.len() == new.len());
     let exchanged = context.store.write(async |tx: Tx| {
-        if !is_complete || !is_current(&tx, repository, basis).await? {
+        if !is_complete || !is_current(&tx, repository, basis, objects).await? {
             return Ok(false);
         }
         let of_dropped = |(name, _): &(&String, &_)| dropped.contains(name);
@@ -172,22 +180,27 @@ pub(super) async fn exchange(
     // Also after an unknown outcome.
     context.tidying.removals.due_at(due_ms);
     let exchanged = exchanged?;
-    if !exchanged {
+    if exchanged {
+        context.git.forget_installed(repository, new);
+    } else {
         discard(context, repository, new, lock).await?;
     }
     Ok(exchanged)
 }
 
-/// Returns whether a repository still has the packs and the prune epoch of `basis`. It may have more packs.
-async fn is_current(read: &impl Read, repository: u64, basis: &Basis) -> Result<bool, Error> {
+/// Returns whether a repository still has the packs and the prune epoch of `basis`. It may have more packs. If objects
+/// leave, it must have no more packs and the same refs: another node may have moved a ref to one of these objects.
+async fn is_current(read: &impl Read, repository: u64, basis: &Basis, objects: Objects) -> Result<bool, Error> {
     let row = repositories::get(read, repository).await?;
     // A deleted repository can be restored until its files are removed.
     let is_kept = |row: &Repository| !row.deleted || row.deleted_ms != 0;
     let is_same = |version: &RepositoryVersion| version.has_manifest && version.prune_epoch == basis.epoch;
-    if !row.as_ref().is_some_and(is_kept) || !refs::version(read, repository).await?.as_ref().is_some_and(is_same) {
+    let version = refs::version(read, repository).await?.filter(is_same);
+    let Some(version) = version.filter(|_| row.as_ref().is_some_and(is_kept)) else { return Ok(false) };
+    let packs = pack_rows::all(read, repository).await?;
+    if objects == Objects::Leave && (version.version != basis.version || packs.len() != basis.packs.len()) {
         return Ok(false);
     }
-    let packs = pack_rows::all(read, repository).await?;
     Ok(basis.packs.iter().all(|(name, pack)| packs.get(name) == Some(pack)))
 }
 
@@ -212,6 +225,11 @@ pub(super) async fn write_derived(context: &Context, repository: u64) -> Result<
 
 /// Hides the dropped packs of a repository, unless a backup may need them: then their removal does it later.
 pub(super) async fn hide(context: &Context, repository: u64, lock: &RepositoryLock) -> Result<(), Error> {
+    if context.copies.has_others() {
+        // Others may have dropped packs for new ones that this node does not have yet.
+        context.copies.compare_locked(repository, lock).await?;
+        return Ok(());
+    }
     let names = removable(context, repository, Millis::MAX).await?;
     // After the rows were read: a backup whose snapshot names the packs in its manifest holds removals before.
     if context.git.removals().is_held() {
@@ -244,12 +262,28 @@ pub(super) async fn end_pruning(
 /// the packs: it began after the interruption.
 pub(super) async fn complete(context: &Context, repository: u64, lock: &RepositoryLock) -> Result<(), Error> {
     let version = refs::version(&context.store.read().await?, repository).await?;
-    if !version.is_some_and(|version| version.hiding) {
-        return Ok(());
+    let Some(version) = version.filter(|version| version.hiding) else { return Ok(()) };
+    if context.copies.has_others() {
+        // Each node hides them before it looks up objects at the new prune epoch, also after a power cut.
+        context.copies.compare_locked(repository, lock).await?;
+    } else {
+        let names = removable(context, repository, Millis::MAX).await?;
+        context.git.hide_packs_durably(repository, names, lock).await.map_err(Error::git(DOING))?;
     }
-    let names = removable(context, repository, Millis::MAX).await?;
-    context.git.hide_packs_durably(repository, names, lock).await.map_err(Error::git(DOING))?;
-    context.store.write(async |tx: Tx| Ok::<_, Error>(refs::end_hiding(&tx, repository).await?)).await
+    let epoch = version.prune_epoch;
+    let ended = context.store.write(async |tx: Tx| {
+        // Another node may have ended it, and may have begun another pruning.
+        let is_same = |now: &RepositoryVersion| now.hiding && now.prune_epoch == epoch;
+        let is_same = refs::version(&tx, repository).await?.as_ref().is_some_and(is_same);
+        if is_same {
+            refs::end_hiding(&tx, repository).await?;
+        }
+        Ok::<_, Error>(is_same)
+    });
+    if ended.await? {
+        context.copies.note_hidden(repository, (epoch, epoch + 1));
+    }
+    Ok(())
 }
 
 /// Returns the dropped packs of a repository whose files may be removed at `now_ms`, and which are not in its manifest.
@@ -294,7 +328,10 @@ async fn remove_due_of(context: &Context, repository: u64) -> Result<(), Error> 
     if context.git.removals().is_held() {
         return Err(Error::Busy);
     }
-    context.git.remove_packs(repository, names.clone(), &lock).await.map_err(Error::git(DOING))?;
+    // The copies of several nodes hide and remove them on their own.
+    if !context.copies.has_others() {
+        context.git.remove_packs(repository, names.clone(), &lock).await.map_err(Error::git(DOING))?;
+    }
     let names: Vec<String> = names.into_iter().collect();
     context.store.write(async |tx: Tx| Ok::<_, Error>(dropped_packs::forget(&tx, repository, &names).await?)).await
 }
@@ -330,8 +367,12 @@ mod tests {
             Ok::<_, StoreError>(())
         };
         store.write(create).await.expect("rows");
-        let basis = Basis { packs: packs(&["pack-1", "pack-2"]), epoch: 0 };
-        let is_current = async || is_current(&store.read().await.expect("a snapshot"), ID, &basis).await.expect("rows");
+        let basis = Basis { packs: packs(&["pack-1", "pack-2"]), epoch: 0, version: 1 };
+        let of = async |objects| {
+            let read = store.read().await.expect("a snapshot");
+            is_current(&read, ID, &basis, objects).await.expect("rows")
+        };
+        let is_current = async || of(Objects::Stay).await;
         assert!(!is_current().await, "the repository has no manifest");
         let replace = async |names: &[&str]| {
             let packs = packs(names);
@@ -341,14 +382,18 @@ mod tests {
         assert!(is_current().await);
         replace(&["pack-1", "pack-2", "pack-3"]).await;
         assert!(is_current().await, "a push has added a pack");
+        assert!(!of(Objects::Leave).await, "its objects may name those that leave");
         replace(&["pack-1", "pack-3"]).await;
         assert!(!is_current().await, "a pack was dropped");
         replace(&["pack-1", "pack-2"]).await;
         store.write(async |tx: Tx| refs::end_hiding(&tx, ID).await).await.expect("rows");
         assert!(!is_current().await, "objects were pruned");
-        let later = Basis { packs: packs(&["pack-1"]), epoch: 1 };
+        let later = Basis { packs: packs(&["pack-1"]), epoch: 1, version: 1 };
         let read = store.read().await.expect("a snapshot");
-        assert!(super::is_current(&read, ID, &later).await.expect("rows"));
-        assert!(!super::is_current(&read, ID + 1, &later).await.expect("rows"), "the repository was deleted");
+        assert!(super::is_current(&read, ID, &later, Objects::Stay).await.expect("rows"));
+        assert!(
+            !super::is_current(&read, ID + 1, &later, Objects::Stay).await.expect("rows"),
+            "the repository was deleted"
+        );
     }
 }

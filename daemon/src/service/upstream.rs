@@ -236,10 +236,12 @@ async fn tips(
         let found = refs::tips(read, repository, name).await?;
         found.into_iter().next().flatten().ok_or(Error::NotFound { what })
     };
-    Ok([
-        tip(browse.found.repository.id, "the branch").await?,
-        tip(source.repository.id, "the branch of the source").await?,
-    ])
+    let (fork, source) = (browse.found.repository.id, source.repository.id);
+    let tips = [tip(fork, "the branch").await?, tip(source, "the branch of the source").await?];
+    for id in [fork, source] {
+        context.copies.follow_others(id).await?;
+    }
+    Ok(tips)
 }
 
 async fn workspace(browse: &Browse, source: &FoundRepository) -> Result<Workspace, Error> {

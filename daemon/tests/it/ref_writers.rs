@@ -14,7 +14,7 @@ struct Restricted {
     reason: &'static str,
 }
 
-const RESTRICTED: [Restricted; 13] = [
+const RESTRICTED: [Restricted; 14] = [
     Restricted { texts: &["\"update-ref\""], allowed: &[], reason: "the rows decide; use service/ref_moves" },
     Restricted {
         texts: &["\"receive-pack\""],
@@ -91,6 +91,11 @@ const RESTRICTED: [Restricted; 13] = [
         texts: &[".git.prune(", ".pack_loose_objects(", ".hide_packs", ".remove_packs("],
         allowed: &["service/packs.rs", "service/repositories/prune.rs", "service/tidying.rs"],
         reason: "packs are replaced only by service/tidying, pruning and service/packs::adopt",
+    },
+    Restricted {
+        texts: &[".hide_unnamed_packs(", ".remove_hidden_packs("],
+        allowed: &["copies/others.rs"],
+        reason: "only a copy of packs in a bucket may lose packs without a row",
     },
     Restricted {
         texts: &["\"mktag\"", "\"unpack-objects\"", "\"hash-object\""],

@@ -1,6 +1,9 @@
 //! Tests of copies on a disk that is full or read-only.
 
+use std::io;
+
 use super::*;
+use crate::copies::follow::is_unwritable;
 
 #[tokio::test]
 async fn files_that_are_equal_to_the_rows_are_read_although_they_cannot_be_written() {

@@ -211,6 +211,7 @@ async fn target(context: &Context, browse: &Browse, options: &CommitOptions) -> 
 async fn branch_tip(context: &Context, repository: &Repository, branch: &str) -> Result<Option<String>, Error> {
     let names = vec![format!("{HEADS}{branch}")];
     let found = refs::tips(&context.store.read().await?, repository.id, &names).await?;
+    context.copies.follow_others(repository.id).await?;
     Ok(found.into_iter().next().flatten())
 }
 

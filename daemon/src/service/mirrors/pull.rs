@@ -158,6 +158,7 @@ async fn fetch(
     // Read before the objects that the fetched ones name are looked up.
     let epoch = version(context, row.id).await?.prune_epoch;
     let local = local_refs(context, row.id).await?;
+    context.copies.follow_others(row.id).await.map_err(Error::from)?;
     let known: Vec<String> = local.values().cloned().collect();
     let max_bytes = context.config.migration.max_bytes;
     for tries_left in (0..TRIES).rev() {
@@ -267,6 +268,7 @@ async fn apply(context: &Context, row: &Repository, fetched: &Fetched) -> Result
     let lock = context.git.lock(row.id).await;
     // Under the lock, no object is removed.
     let epoch = version(context, row.id).await?.prune_epoch;
+    context.copies.follow_others_locked(row.id, &lock).await.map_err(Error::from)?;
     if epoch != fetched.epoch && !is_connected(context, row.id, &fetched.updates).await? {
         let reason = "objects were removed during the sync; it is repeated later";
         return Err(MirrorFailure::Remote(reason.to_owned()));

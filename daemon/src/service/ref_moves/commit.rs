@@ -51,6 +51,9 @@ pub(super) async fn commit(
             Ok::<_, Stop>(written)
         })
         .await;
+    if matches!(written, Ok(Some(_))) {
+        context.git.forget_installed(moves.repository, packs.keys());
+    }
     let written = match written {
         Err(Stop::Failed(MoveError::Service(error))) if outcome::is_unknown(&error) => {
             let stop = context.tasks.stop();

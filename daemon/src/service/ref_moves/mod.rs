@@ -47,7 +47,7 @@ use super::{
 };
 use crate::{
     git::{RepositoryLock, commands::Update},
-    store::refs,
+    store::{packs::Packs, refs},
 };
 
 /// Changes of refs that were requested together.
@@ -192,19 +192,23 @@ pub async fn version_locked(
         tidying::complete(context, repository, lock).await?;
         version = stored_version(context, repository).await?;
     }
+    // After the prune epoch was read, and before the caller looks up objects.
+    context.copies.follow_others_locked(repository, lock).await.map_err(Error::from)?;
     version.ok_or(MoveError::Gone)
 }
 
 /// Like [`version_locked`], for a caller without the lock. `None`: the repository was deleted, or has no refs yet.
 pub async fn adopted_version(context: &Context, repository: u64) -> Result<Option<RepositoryVersion>, Error> {
-    let version = stored_version(context, repository).await?;
-    if version.as_ref().is_none_or(|version| !version.from_disk && !version.hiding) {
-        return Ok(version);
+    let mut version = stored_version(context, repository).await?;
+    if version.as_ref().is_some_and(|version| version.from_disk || version.hiding) {
+        let lock = context.git.lock(repository).await;
+        require_adopted(context, repository, &lock).await?;
+        tidying::complete(context, repository, &lock).await?;
+        version = stored_version(context, repository).await?;
     }
-    let lock = context.git.lock(repository).await;
-    require_adopted(context, repository, &lock).await?;
-    tidying::complete(context, repository, &lock).await?;
-    stored_version(context, repository).await
+    // After the prune epoch was read, and before the caller looks up objects.
+    context.copies.follow_others(repository).await?;
+    Ok(version)
 }
 
 async fn stored_version(context: &Context, repository: u64) -> Result<Option<RepositoryVersion>, Error> {
@@ -243,7 +247,12 @@ impl Run<'_> {
     async fn apply(&mut self, moves: &Moves<'_>, lock: &RepositoryLock) -> Result<(), MoveError> {
         let Some(row) = &self.facts.row else { return Err(MoveError::Gone) };
         let order = decide::order(row, moves.updates, &self.outcomes);
-        let packs = packs::unnamed(self.facts.context, moves.repository, lock).await?;
+        // Deletes need no objects, so they are not refused if objects were pruned, which packs may name.
+        let packs = if moves.updates.iter().all(Update::deletes) {
+            Packs::new()
+        } else {
+            packs::unnamed(self.facts.context, moves.repository, lock).await?
+        };
         let size = size_after(self.facts.context, moves.repository, moves.grew_by).await;
         let at_once = if moves.atomic { decide::ATOMIC_MAX } else { CHANGES_AT_ONCE };
         for batch in order.chunks(at_once) {

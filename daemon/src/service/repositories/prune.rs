@@ -29,6 +29,8 @@ use crate::{
 };
 
 const DAY_MS: Millis = 86_400_000;
+/// Maximum number of attempts, if another node changes the repository meanwhile.
+const ATTEMPTS: usize = 3;
 /// Repositories to check per step.
 const BATCH: usize = 256;
 /// The time of the next run if no object can be unreachable before the next push.
@@ -157,26 +159,29 @@ async fn remove_objects(
     times: (u64, u64),
     lock: RepositoryLock,
 ) -> Result<Option<u64>, Error> {
-    // A repository whose loose objects wait for the end of a backup has no manifest.
-    let basis = tidying::basis(context, id, &lock).await?.ok_or(Error::Busy)?;
-    // The pruned objects may be in packs that tidying has dropped.
-    tidying::hide(context, id, &lock).await?;
-    let packs: Vec<String> = basis.packs.keys().cloned().collect();
-    let run = Box::pin(context.git.prune(id, times, &packs, &lock));
-    let pruned = tokio::select! {
-        () = context.tasks.stop().cancelled() => return Err(Error::Busy),
-        pruned = run => pruned.map_err(Error::git("pruning a repository"))?,
-    };
-    if !tidying::exchange(context, id, (&basis, &packs), &pruned.new, Objects::Leave, &lock).await? {
-        return Err(Error::Busy);
+    for _ in 0..ATTEMPTS {
+        // A repository whose loose objects wait for the end of a backup has no manifest.
+        let basis = tidying::basis(context, id, &lock).await?.ok_or(Error::Busy)?;
+        // The pruned objects may be in packs that tidying has dropped.
+        tidying::hide(context, id, &lock).await?;
+        let packs: Vec<String> = basis.packs.keys().cloned().collect();
+        let run = Box::pin(context.git.prune(id, times, &packs, &lock));
+        let pruned = tokio::select! {
+            () = context.tasks.stop().cancelled() => return Err(Error::Busy),
+            pruned = run => pruned.map_err(Error::git("pruning a repository"))?,
+        };
+        if !tidying::exchange(context, id, (&basis, &packs), &pruned.new, Objects::Leave, &lock).await? {
+            continue;
+        }
+        tidying::end_pruning(context, id, &packs, &lock).await?;
+        drop(lock);
+        if let Err(error) = tidying::write_derived(context, id).await {
+            let error = &error as &dyn StdError;
+            tracing::warn!(repository = id, error, "no bitmap was written after pruning; the next tidying writes one");
+        }
+        return Ok(pruned.oldest);
     }
-    tidying::end_pruning(context, id, &packs, &lock).await?;
-    drop(lock);
-    if let Err(error) = tidying::write_derived(context, id).await {
-        let error = &error as &dyn StdError;
-        tracing::warn!(repository = id, error, "no bitmap was written after pruning; the next tidying writes one");
-    }
-    Ok(pruned.oldest)
+    Err(Error::Busy)
 }
 
 /// Returns when a repository is pruned next.

@@ -11,6 +11,7 @@ mod hand_edits;
 mod limits;
 mod lost_answers;
 mod manifests;
+mod nodes;
 mod prune;
 mod push;
 mod races;

@@ -36,11 +36,11 @@ async fn daemon_with_retention() -> (TestDaemon, String) {
 
 impl TestDaemon {
     /// A git client in the directory of a repository.
-    fn bare(&self, repository: u64) -> Client {
+    pub(super) fn bare(&self, repository: u64) -> Client {
         Client::at(self.data_dir().join(format!("repositories/{repository}.git")))
     }
 
-    async fn commit_status(&self, name: &str, id: &str) -> u16 {
+    pub(super) async fn commit_status(&self, name: &str, id: &str) -> u16 {
         let path = format!("/api/v1/repos/admin/{name}/git/commits/{id}");
         self.admin(Method::GET, &path, Value::Null).await.status
     }
@@ -51,25 +51,25 @@ impl TestDaemon {
     }
 
     /// The names of the packs of a repository.
-    fn packs(&self, repository: u64) -> Vec<String> {
+    pub(super) fn packs(&self, repository: u64) -> Vec<String> {
         let packs = fs::read_dir(self.bare(repository).dir().join("objects/pack")).expect("a directory");
         let names = packs.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
         names.filter_map(|name| Some(name.strip_suffix(".pack")?.to_owned())).collect()
     }
 
-    fn has_cruft_pack(&self, repository: u64) -> bool {
+    pub(super) fn has_cruft_pack(&self, repository: u64) -> bool {
         let packs = fs::read_dir(self.bare(repository).dir().join("objects/pack")).expect("a directory");
         packs.flatten().any(|entry| entry.path().extension().is_some_and(|end| end == "mtimes"))
     }
 
-    fn has_object(&self, repository: u64, id: &str) -> bool {
+    pub(super) fn has_object(&self, repository: u64, id: &str) -> bool {
         self.bare(repository).run(&["cat-file", "-e", id]).ok
     }
 }
 
 /// Pushes two commits to the repository `name`, then replaces the second one. Returns the first commit, the replaced
 /// one and the replacement.
-async fn force_pushed(farrier: &TestDaemon, token: &str, name: &str) -> [String; 3] {
+pub(super) async fn force_pushed(farrier: &TestDaemon, token: &str, name: &str) -> [String; 3] {
     farrier.repository(name).await;
     let remote = farrier.remote(&format!("admin/{name}"), token);
     let work = Client::init(farrier.scratch().join(format!("work-{name}")));
@@ -240,14 +240,14 @@ async fn pushes_lose_nothing_while_the_repository_is_pruned() {
 }
 
 /// A push whose client has sent the list and the beginning of the pack.
-struct SlowPush {
+pub(super) struct SlowPush {
     request: PartialRequest,
     rest: Vec<u8>,
 }
 
 impl SlowPush {
     /// Begins to create the branch `name` of the repository `demo`. `workspaces`: how many pushes run then.
-    async fn begin(
+    pub(super) async fn begin(
         farrier: &TestDaemon,
         token: &str,
         (name, tip): (&str, &str),
@@ -273,7 +273,7 @@ impl SlowPush {
     }
 
     /// Sends the rest of the pack. Returns the response.
-    async fn finish(mut self) -> String {
+    pub(super) async fn finish(mut self) -> String {
         self.request.write(&self.rest).await;
         let (status, text) = self.request.answer().await;
         assert_eq!(status, 200, "{text}");

@@ -68,9 +68,7 @@ impl TestDaemon {
 
     /// Like [`TestDaemon::with`], with the given clock.
     pub async fn with_clock(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
-        let mut daemon = Self::prepare(clock, None, change);
-        daemon.launch().await;
-        daemon
+        Self::start_with(clock, None, change).await
     }
 
     /// Starts a daemon with the default configuration that stores its rows in `engine`.
@@ -78,17 +76,19 @@ impl TestDaemon {
         Self::over_store(Store::open(Arc::new(engine)).await.expect("a store")).await
     }
 
-    /// Starts a daemon with the default configuration on `store`, which the test can read while the daemon
-    /// runs.
+    /// Starts a daemon with the default configuration on `store`, which the test can read meanwhile.
     pub async fn over_store(store: Store) -> Self {
-        let mut daemon = Self::prepare(Clock::system(), Some(store), |_| {});
-        daemon.launch().await;
-        daemon
+        Self::over_store_with(store, |_| {}).await
     }
 
     /// Like [`TestDaemon::over_store`], with the configuration edited by `change`.
     pub async fn over_store_with(store: Store, change: impl FnOnce(&mut Config)) -> Self {
-        let mut daemon = Self::prepare(Clock::system(), Some(store), change);
+        Self::start_with(Clock::system(), Some(store), change).await
+    }
+
+    /// Starts a daemon with a clock, and on `store` if there is one.
+    pub async fn start_with(clock: Clock, store: Option<Store>, change: impl FnOnce(&mut Config)) -> Self {
+        let mut daemon = Self::prepare(clock, store, change);
         daemon.launch().await;
         daemon
     }
