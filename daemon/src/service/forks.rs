@@ -137,11 +137,16 @@ async fn copy_files(context: &Context, source: &Repository, new: &mut NewReposit
     require_adopted(context, source.id, &lock).await?;
     packs::try_adopt(context, source.id, &lock).await;
     tidying::complete(context, source.id, &lock).await?;
-    context.copies.current_locked(source.id, &lock).await?;
-    let read = context.store.read().await?;
-    let version = refs::version(&read, source.id).await?.ok_or(Error::NotFound { what: "the repository" })?;
-    new.tips = tips(&read, source.id).await?;
-    drop(read);
+    let version = loop {
+        let followed = context.copies.current_locked(source.id, &lock).await?;
+        let read = context.store.read().await?;
+        let version = refs::version(&read, source.id).await?.ok_or(Error::NotFound { what: "the repository" })?;
+        new.tips = tips(&read, source.id).await?;
+        // Another node may have moved refs, whose objects the copy does not have yet.
+        if version.version == followed || !context.copies.has_others() {
+            break version;
+        }
+    };
     new.closed = version.closed;
     let files = new.tips.iter().map(|(name, value)| NewRef {
         name: name.clone(),

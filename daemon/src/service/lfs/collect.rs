@@ -212,15 +212,15 @@ async fn remove_due(
     // While it is held, this node moves no ref.
     let lock = context.git.lock(repository).await;
     let lock = ref_moves::require_files(context, repository, lock).await?;
-    // Read before the refs: the lock does not keep other nodes from moving refs.
-    let version = refs::version(&context.store.read().await?, repository).await?;
+    // The version of the files: the lock does not keep other nodes from moving refs.
+    let version = context.copies.current_locked(repository, &lock).await?;
     let now_refs = context.git.ref_ids(repository).await.map_err(Error::git(DOING))?;
     named.extend(context.git.lfs_objects(repository, &now_refs, &between).await.map_err(Error::git(DOING))?);
     let due: Vec<Oid> = due.into_iter().filter(|oid| !named.contains(oid)).collect();
     let (now, mut removed) = (context.now_ms(), (0, 0_u64));
     for oids in due.chunks(ROWS_AT_ONCE) {
         let remove = async |tx: Tx| {
-            if refs::version(&tx, repository).await? != version {
+            if refs::version(&tx, repository).await?.is_none_or(|now| now.version != version) {
                 return Err(Error::Conflict { reason: "the refs of the repository moved during the search".into() });
             }
             Ok(remove(&tx, repository, oids, until, now).await?)
