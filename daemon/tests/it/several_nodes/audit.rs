@@ -1,8 +1,11 @@
 //! Each node copies the audit log of all nodes to its own outputs.
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
-use farrierd::store::{Store, StoreError, Tx, audit};
+use farrierd::{
+    config::Config,
+    store::{Store, StoreError, Tx, audit, engine::MemoryEngine, nodes},
+};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -58,18 +61,16 @@ async fn the_file_of_each_node_has_every_entry_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_a_single_daemon_wrote_is_continued_and_a_new_one_gets_all_entries() {
-    let mut nodes = two_nodes().await;
-    nodes.one.repository("demo").await;
-    set_description(&nodes.one, "x").await;
-    for farrier in [&nodes.one, &nodes.other] {
-        eventually("all entries are copied", || async { ids(farrier) == recorded(&nodes.store).await }).await;
-    }
-    nodes.one.stop().await;
-    nodes.other.stop().await;
-    // As an earlier release left it: one position for all, and one file.
-    let before = recorded(&nodes.store).await;
-    let newest = u64::try_from(*before.last().expect("an entry")).expect("a number");
-    let positions = nodes.store.write(async |tx: Tx| {
+    let store = Store::open(Arc::new(MemoryEngine::shared())).await.expect("a store");
+    let with_file = |config: &mut Config| config.audit.file = Some(config.data_dir.join("audit.jsonl"));
+    let mut one = TestDaemon::over_store_with(store.clone(), with_file).await;
+    one.repository("demo").await;
+    set_description(&one, "x").await;
+    eventually("all entries are copied", || async { ids(&one) == recorded(&store).await }).await;
+    one.stop().await;
+    // As an earlier release left it: one position for all nodes.
+    let newest = u64::try_from(*recorded(&store).await.last().expect("an entry")).expect("a number");
+    let positions = store.write(async |tx: Tx| {
         audit::put_position(&tx, "audit.file", newest);
         for id in node_ids(&tx).await? {
             audit::forget_position(&tx, &format!("audit.file@{id:016x}"));
@@ -77,17 +78,14 @@ async fn a_file_that_a_single_daemon_wrote_is_continued_and_a_new_one_gets_all_e
         Ok::<_, StoreError>(())
     });
     positions.await.expect("written");
-    nodes.one.restart().await;
-    let new = beside(&nodes.one, nodes.store.clone(), |config| {
-        config.audit.file = Some(config.data_dir.join("audit.jsonl"));
-    })
-    .await;
+    one.restart().await;
+    let new = beside(&one, store.clone(), with_file).await;
     set_description(&new, "y").await;
-    for farrier in [&nodes.one, &new] {
-        eventually("all entries are copied", || async { ids(farrier) == recorded(&nodes.store).await }).await;
+    for farrier in [&one, &new] {
+        eventually("all entries are copied", || async { ids(farrier) == recorded(&store).await }).await;
     }
 }
 
 async fn node_ids(tx: &Tx) -> Result<Vec<u64>, StoreError> {
-    Ok(farrierd::store::nodes::all(tx).await?.into_iter().map(|row| row.id).collect())
+    Ok(nodes::all(tx).await?.into_iter().map(|row| row.id).collect())
 }
