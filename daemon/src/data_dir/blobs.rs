@@ -9,12 +9,7 @@ use super::{DataDirError, DirectoryKind, StoreState, bucket_packs, node_id::node
 use crate::{
     blob::{BlobStore, LocalBlobs, PackObjects, S3Blobs},
     config::Config,
-    store::{
-        Store, StoreError, Tx,
-        ids::{self, IdKind},
-        packs::bucket,
-        repositories,
-    },
+    store::{Store, StoreError, Tx, ids::IdKind, packs::bucket, repositories},
     tasks,
 };
 
@@ -101,8 +96,8 @@ pub(crate) async fn adopt_bucket(config: &Config, store: &Store) -> Result<(), D
 /// Makes `store` assign no number below `next_file` to a block. Such a number may be in use in the bucket, although
 /// the store does not know it. No number was assigned since the store was opened.
 async fn raise_next_file(config: &Config, store: &Store, next_file: u64) -> Result<(), DataDirError> {
-    let raised = store.write(async |tx: Tx| ids::raise(&tx, IdKind::BlockFile, next_file).await);
-    raised.await.map_err(|source| DataDirError::from_store(config, source))
+    let raised = store.raise_id(IdKind::BlockFile, next_file).await;
+    raised.map_err(|source| DataDirError::from_store(config, source))
 }
 
 /// What a bucket is compared with.

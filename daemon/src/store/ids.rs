@@ -3,10 +3,19 @@
 //! If every insert wrote its sequence, the sequence would be a hot key; a block of ids costs one write. The
 //! unused ids of a block are lost when the daemon stops, so there are gaps.
 //!
+//! If several daemons had blocks of their own, ids would not increase in the order in which they are assigned. So the
+//! engine gives the ids of a store that is shared. The stored sequence still covers them: an id is used only after the
+//! sequence is above it. So a store that was copied to another engine, or that one process uses alone again, continues
+//! after them.
+//!
 //! Ids that name directories or files are also covered by the identity files beside the data: such an id is
 //! assigned only after the files record its block. This detects a store that is older than its data.
 
-use std::{collections::HashMap, ops::Range, sync::Arc};
+use std::{
+    collections::HashMap,
+    ops::Range,
+    sync::{Arc, Mutex as SyncMutex, MutexGuard, PoisonError},
+};
 
 use farrier_proto::store::Sequence;
 use tokio::sync::Mutex;
@@ -107,6 +116,8 @@ impl IdKind {
 #[derive(Default)]
 pub struct Ids {
     state: Mutex<State>,
+    /// For each kind, an id below which the stored sequence covers all ids that the engine gives.
+    covered: SyncMutex<HashMap<IdKind, u64>>,
 }
 
 #[derive(Default)]
@@ -127,13 +138,51 @@ impl Ids {
         self.state.lock().await.marks = Some(Marks { files, written });
     }
 
-    pub(super) async fn forget_marks(&self) {
-        self.state.lock().await.marks = None;
+    /// Lets other processes assign ids of the same store.
+    pub(super) async fn share(&self, store: &Store) -> Result<(), StoreError> {
+        let mut state = self.state.lock().await;
+        // They are below those that the engine gives.
+        state.blocks.clear();
+        let numbers = identity::next_ids(&store.read().await?).await?;
+        let numbers: Vec<_> = numbers.into_iter().map(|(kind, next)| (kind.name(), next)).collect();
+        store.engine.share(&numbers).await?;
+        // What is in the data directory can be created again, so it need not be compared with the store.
+        state.marks = None;
+        Ok(())
+    }
+
+    /// Returns an id that the engine gives, once the stored sequence covers it.
+    async fn next_shared(&self, store: &Store, kind: IdKind) -> Result<u64, StoreError> {
+        let id = store.engine.next_number(kind.name()).await?;
+        let is_covered = || self.covered().get(&kind).is_some_and(|covered| id < *covered);
+        if is_covered() {
+            return Ok(id);
+        }
+        // One transaction at a time, because those of this daemon would conflict.
+        let _covering = self.state.lock().await;
+        if !is_covered() {
+            let covered = store.write(async |tx: Tx| cover(&tx, kind, id).await).await?;
+            self.covered().insert(kind, covered);
+        }
+        Ok(id)
+    }
+
+    fn covered(&self) -> MutexGuard<'_, HashMap<IdKind, u64>> {
+        self.covered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the next id of `kind`. The first is 1.
     pub async fn next(&self, store: &Store, kind: IdKind) -> Result<u64, StoreError> {
-        let State { blocks, marks } = &mut *self.state.lock().await;
+        if store.engine.gives_numbers() {
+            return self.next_shared(store, kind).await;
+        }
+        let mut state = self.state.lock().await;
+        // The store may have been shared meanwhile.
+        if store.engine.gives_numbers() {
+            drop(state);
+            return self.next_shared(store, kind).await;
+        }
+        let State { blocks, marks } = &mut *state;
         let block = blocks.entry(kind).or_default();
         if let Some(id) = block.next() {
             return Ok(id);
@@ -190,6 +239,18 @@ impl Marks {
     }
 }
 
+/// Raises the stored sequence above `id`, unless it is. Returns the sequence.
+async fn cover(tx: &Tx, kind: IdKind, id: u64) -> Result<u64, StoreError> {
+    let key = keys::sequence(kind);
+    let next = tx.get::<Sequence>(&key).await?.map_or(1, |sequence| sequence.next);
+    if id < next {
+        return Ok(next);
+    }
+    let next = id + BLOCK;
+    tx.put(key, &Sequence { next });
+    Ok(next)
+}
+
 async fn reserve_block(tx: &Tx, kind: IdKind) -> Result<Range<u64>, StoreError> {
     let key = keys::sequence(kind);
     let first = tx.get::<Sequence>(&key).await?.map_or(1, |sequence| sequence.next);
@@ -205,4 +266,62 @@ pub async fn raise(tx: &Tx, kind: IdKind, next: u64) -> Result<(), StoreError> {
         tx.put(key, &Sequence { next });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::engine::{LostCommit, MemoryEngine};
+
+    async fn open(engine: &MemoryEngine) -> Store {
+        Store::open(Arc::new(engine.clone())).await.expect("a store")
+    }
+
+    async fn next(store: &Store, kind: IdKind) -> u64 {
+        store.next_id(kind).await.expect("an id")
+    }
+
+    async fn stored(store: &Store, kind: IdKind) -> u64 {
+        let read = store.read().await.expect("a snapshot");
+        let row = read.get::<Sequence>(&keys::sequence(kind)).await.expect("a read");
+        row.map_or(1, |row| row.next)
+    }
+
+    #[tokio::test]
+    async fn ids_drawn_in_turn_on_two_nodes_increase_and_are_covered_by_the_stored_sequence() {
+        let engine = MemoryEngine::shared();
+        let first = open(&engine).await;
+        let alone = next(&first, IdKind::Run).await;
+        first.share().await.expect("shared");
+        let second = open(&engine).await;
+        second.share().await.expect("shared");
+        let mut last = alone;
+        for _ in 0..3 * BLOCK {
+            for store in [&first, &second] {
+                let id = next(store, IdKind::Run).await;
+                assert!(id > last, "{id} after {last}");
+                assert!(id < stored(store, IdKind::Run).await);
+                last = id;
+            }
+        }
+        first.raise_id(IdKind::Run, 1_000).await.expect("raised");
+        assert!(next(&second, IdKind::Run).await >= 1_000);
+        next(&first, IdKind::Run).await;
+        let commits = (first.commits(), second.commits());
+        for store in [&first, &second, &first, &second] {
+            next(store, IdKind::Run).await;
+        }
+        assert_eq!((first.commits(), second.commits()), commits, "most ids cost no transaction");
+    }
+
+    #[tokio::test]
+    async fn an_id_that_the_sequence_may_not_cover_is_not_returned() {
+        let engine = MemoryEngine::shared();
+        let store = open(&engine).await;
+        store.share().await.expect("shared");
+        engine.faults().lose_answers(LostCommit::Dropped, 1);
+        assert!(store.next_id(IdKind::Token).await.is_err());
+        let id = next(&store, IdKind::Token).await;
+        assert!(id < stored(&store, IdKind::Token).await);
+    }
 }

@@ -331,13 +331,10 @@ impl Store {
         Ok(self.engine.hints().await?)
     }
 
-    /// Lets other daemons use the store from now on. The bytes of its repositories and artifacts must be in a bucket. Can
-    /// be repeated after an error.
+    /// Lets other daemons use the store from now on. The bytes of its repositories and artifacts must be in a bucket.
+    /// Can be repeated after an error. Does nothing if only one process can use the store.
     pub async fn share(&self) -> Result<(), StoreError> {
-        self.engine.share().await?;
-        // What is in the data directory can be created again, so it need not be compared with the store.
-        self.ids.forget_marks().await;
-        Ok(())
+        if self.is_shared() { self.ids.share(self).await } else { Ok(()) }
     }
 
     /// Returns an observer of the writes that are not [in the background](Self::write_in_background).
@@ -353,6 +350,15 @@ impl Store {
     /// Returns the next id of `kind`. Ids increase and are never reused; there are gaps after a restart.
     pub async fn next_id(&self, kind: ids::IdKind) -> Result<u64, StoreError> {
         self.ids.next(self, kind).await
+    }
+
+    /// Makes the next id of `kind` at least `next`.
+    pub async fn raise_id(&self, kind: ids::IdKind, next: u64) -> Result<(), StoreError> {
+        self.write(async |tx: Tx| ids::raise(&tx, kind, next).await).await?;
+        if self.engine.gives_numbers() {
+            self.engine.raise_number(kind.name(), next).await?;
+        }
+        Ok(())
     }
 
     /// Sets the identity files, which have the mark `written`. From then on they are written when ids of

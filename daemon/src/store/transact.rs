@@ -25,8 +25,6 @@ use super::{
 };
 use crate::{clock::Millis, tasks};
 
-/// Most attempts of a transaction that conflicts.
-const TRIES_MAX: u32 = 20;
 /// Attempts after which the engine may make a transaction wait for others that have conflicted as often.
 const FREE_TRIES: u32 = 3;
 /// Limits of the pause between two attempts. The pause is random below a doubling bound.
@@ -246,7 +244,7 @@ impl Read for Tx {
     }
 }
 
-/// Runs `work` until it commits or fails, at most [`TRIES_MAX`] times. It is not repeated after [`RETRY_TIME`].
+/// Runs `work` until it commits or fails. It is not repeated after [`RETRY_TIME`].
 pub(super) async fn run<T, E, F, Fut>(
     engine: &dyn Engine,
     range_counts: &Arc<RangeCounts>,
@@ -260,7 +258,7 @@ where
 {
     let deadline = Instant::now() + RETRY_TIME;
     let mut tries = 0;
-    while tries < TRIES_MAX && (tries == 0 || Instant::now() < deadline) {
+    while tries == 0 || Instant::now() < deadline {
         let attempt = tries;
         tries += 1;
         let begun = if attempt < FREE_TRIES { engine.begin().await } else { engine.begin_after_conflicts().await };

@@ -19,13 +19,15 @@ use super::{
 
 type Rows = BTreeMap<Key, Bytes>;
 
-/// An ordered map with serializable transactions and [`Faults`].
-#[derive(Default)]
+/// An ordered map with serializable transactions and [`Faults`]. Clones share it, as processes share a server.
+#[derive(Clone, Default)]
 pub struct MemoryEngine {
     state: Arc<Mutex<State>>,
     orders: Orders,
     faults: Faults,
     is_shared: bool,
+    /// The next number of each kind. `None` until the engine is shared.
+    numbers: Arc<Mutex<Option<BTreeMap<&'static str, u64>>>>,
     hints: MemoryHints,
 }
 
@@ -182,6 +184,37 @@ impl Engine for MemoryEngine {
 
     async fn begin(&self) -> Result<Box<dyn Transaction>, EngineError> {
         Ok(Box::new(self.transaction()?))
+    }
+
+    async fn share(&self, numbers: &[(&'static str, u64)]) -> Result<(), EngineError> {
+        self.faults.check()?;
+        if self.is_shared {
+            let mut next = lock(&self.numbers);
+            let next = next.get_or_insert_default();
+            for (kind, first) in numbers {
+                next.entry(kind).or_insert(*first);
+            }
+        }
+        Ok(())
+    }
+
+    fn gives_numbers(&self) -> bool {
+        lock(&self.numbers).is_some()
+    }
+
+    async fn next_number(&self, kind: &'static str) -> Result<u64, EngineError> {
+        self.faults.check()?;
+        let mut numbers = lock(&self.numbers);
+        let next = numbers.get_or_insert_default().entry(kind).or_insert(1);
+        *next += 1;
+        Ok(*next - 1)
+    }
+
+    async fn raise_number(&self, kind: &'static str, first: u64) -> Result<(), EngineError> {
+        let mut numbers = lock(&self.numbers);
+        let next = numbers.get_or_insert_default().entry(kind).or_insert(1);
+        *next = first.max(*next);
+        Ok(())
     }
 
     async fn hints(&self) -> Result<Option<Box<dyn HintChannel>>, EngineError> {

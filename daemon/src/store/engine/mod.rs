@@ -275,9 +275,23 @@ pub trait Engine: Send + Sync + 'static {
         Ok(None)
     }
     /// Lets other processes use the data at the same time, from now on. Can be repeated after an error. Does nothing if
-    /// the engine cannot be shared.
-    async fn share(&self) -> Result<(), EngineError> {
+    /// the engine cannot be shared. `numbers`: the kinds of numbers that the engine gives from now on, with the first of
+    /// each. The caller must not assign such numbers while this runs.
+    async fn share(&self, _numbers: &[(&'static str, u64)]) -> Result<(), EngineError> {
         Ok(())
+    }
+    /// Returns whether the engine gives numbers, because other processes can use the data.
+    fn gives_numbers(&self) -> bool {
+        false
+    }
+    /// Returns a number of `kind` that is larger than all that any process has got before. Only for engines that give
+    /// numbers.
+    async fn next_number(&self, _kind: &'static str) -> Result<u64, EngineError> {
+        Err(EngineError::Unavailable)
+    }
+    /// Makes the next number of `kind` at least `first`. Only for engines that give numbers.
+    async fn raise_number(&self, _kind: &'static str, _first: u64) -> Result<(), EngineError> {
+        Err(EngineError::Unavailable)
     }
     /// Reads from the storage. An error means that requests cannot be served.
     async fn health(&self) -> Result<EngineInfo, EngineError>;

@@ -7,6 +7,7 @@ mod connect;
 mod failure;
 mod hints;
 mod lock;
+mod numbers;
 mod oldest_write;
 mod owner;
 mod pool;
@@ -125,8 +126,20 @@ impl Engine for PostgresEngine {
         })
     }
 
-    async fn share(&self) -> Result<(), EngineError> {
-        self.pool.share().await
+    async fn share(&self, numbers: &[(&'static str, u64)]) -> Result<(), EngineError> {
+        self.pool.share(numbers).await
+    }
+
+    fn gives_numbers(&self) -> bool {
+        self.pool.gives_numbers()
+    }
+
+    async fn next_number(&self, kind: &'static str) -> Result<u64, EngineError> {
+        numbers::next(&self.pool, kind).await
+    }
+
+    async fn raise_number(&self, kind: &'static str, first: u64) -> Result<(), EngineError> {
+        numbers::raise(&self.pool, kind, first).await
     }
 
     async fn lost(&self) -> String {

@@ -233,7 +233,7 @@ pub(super) async fn shared_id(client: &Client) -> Result<Option<Vec<u8>>, Engine
 
 /// Returns the processes that use the store: those that share it, else the owner as the row names it.
 async fn holder(client: &Client) -> String {
-    let sharing = "SELECT string_agg(substr(activity.application_name, length($2) + 1), ', ' ORDER BY activity.pid) \
+    let sharing = "SELECT string_agg(substr(activity.application_name, length($2::text) + 1), ', ' ORDER BY activity.pid) \
                    FROM pg_locks AS locks JOIN pg_stat_activity AS activity USING (pid) \
                    WHERE locks.locktype = 'advisory' AND locks.mode = 'ShareLock' AND locks.granted \
                    AND locks.classid::bigint << 32 | locks.objid::bigint = $1 AND activity.datname = current_database()";

@@ -26,6 +26,7 @@ use super::{
     connect::{ConnectError, Connector},
     failure::failure,
     lock::{Access, LOCK_WAIT, LockSession, Mode, PAUSE, change_to_shared, offer, shared_id, take},
+    numbers::prepare,
     session::END,
 };
 use crate::store::engine::EngineError;
@@ -35,6 +36,8 @@ pub(super) struct StoreOwner {
     id: Vec<u8>,
     /// Whether the lock is in shared mode.
     is_shared: AtomicBool,
+    /// Whether numbers come from the sequences of the server. Set before other daemons can use the store.
+    gives_numbers: AtomicBool,
     /// The connection that holds the lock.
     lock: Mutex<Arc<LockSession>>,
     /// Held while the lock is taken again, or changes its mode.
@@ -51,6 +54,7 @@ impl StoreOwner {
         Ok(Self {
             id,
             is_shared: AtomicBool::new(is_shared),
+            gives_numbers: AtomicBool::new(is_shared),
             lock: Mutex::new(Arc::new(session)),
             changing: tokio::sync::Mutex::default(),
             lost_to: OnceLock::new(),
@@ -72,6 +76,11 @@ impl StoreOwner {
         self.is_shared.load(Ordering::SeqCst)
     }
 
+    /// Returns whether numbers come from the sequences of the server.
+    pub(super) fn gives_numbers(&self) -> bool {
+        self.gives_numbers.load(Ordering::SeqCst)
+    }
+
     /// Returns whether the connection with the lock is open. Does not wait.
     pub(super) fn is_held(&self) -> bool {
         self.lost_to.get().is_none() && !self.lock().client.is_closed()
@@ -81,14 +90,18 @@ impl StoreOwner {
         self.lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets other daemons use the store from now on. Can be repeated after an error.
-    pub(super) async fn share(&self) -> Result<(), EngineError> {
+    /// Lets other daemons use the store from now on. Can be repeated after an error. `numbers`: the kinds of numbers, with
+    /// the first of each.
+    pub(super) async fn share(&self, numbers: &[(&'static str, u64)]) -> Result<(), EngineError> {
         let _changing = self.changing.lock().await;
-        if self.is_shared() {
-            return Ok(());
-        }
         // All statements need the lock, so they use its connection.
         let session = Arc::clone(&self.lock());
+        let is_shared = self.is_shared();
+        prepare(&session.client, numbers, !is_shared).await.map_err(failure)?;
+        if is_shared {
+            return Ok(());
+        }
+        self.gives_numbers.store(true, Ordering::SeqCst);
         if !offer(&session.client, &self.id).await.map_err(failure)? {
             return self.lost_if_owned(self.check_row(&session.client).await);
         }

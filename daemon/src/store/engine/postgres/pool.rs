@@ -19,7 +19,7 @@ use super::{
     failure::{failure, is_connection_lost},
     lock::{self, CONFIRM_WAIT, POOL_NAME},
     owner::StoreOwner,
-    session::{Backend, Query, Session},
+    session::{Backend, Query, ROLLBACK_AND_UNLOCK, Session, UNLOCK_AFTER_CONFLICTS},
 };
 use crate::{
     store::engine::{EngineError, RETRY_TIME},
@@ -43,8 +43,8 @@ pub(super) struct Pool {
     owner: StoreOwner,
     idle: Mutex<Vec<IdleSession>>,
     permits: Arc<Semaphore>,
-    /// Held by the one transaction that runs after conflicts. No other daemon uses the store, so the server need not
-    /// hold this lock.
+    /// Held by the one transaction of this daemon that runs after conflicts. If other daemons use the store, the server
+    /// has a lock as well.
     alone: Arc<tokio::sync::Mutex<()>>,
     /// Connections that were lost during a commit. The server may still be working on it, so they must have ended
     /// before another view is created.
@@ -178,9 +178,19 @@ impl Pool {
         }
     }
 
-    /// Lets other daemons use the store from now on.
-    pub(super) async fn share(&self) -> Result<(), EngineError> {
-        self.owner.share().await
+    /// Lets other daemons use the store from now on. `numbers`: the kinds of numbers, with the first of each.
+    pub(super) async fn share(&self, numbers: &[(&'static str, u64)]) -> Result<(), EngineError> {
+        self.owner.share(numbers).await
+    }
+
+    /// Returns whether transactions of other daemons may run after conflicts, too.
+    pub(super) fn is_shared(&self) -> bool {
+        self.owner.is_shared()
+    }
+
+    /// Returns whether the sequences of the server give numbers.
+    pub(super) fn gives_numbers(&self) -> bool {
+        self.owner.gives_numbers()
     }
 
     /// Logs once that the server cannot be used, until it can be used again.
@@ -293,8 +303,10 @@ async fn responds(session: &Session) -> bool {
 pub(super) struct Lease {
     /// `None` only while it is dropped.
     session: Option<Session>,
-    /// What must be sent before the connection is used again.
-    reset: &'static str,
+    /// Whether a transaction may be open.
+    is_open: bool,
+    /// Whether the connection has the lock of transactions that run after conflicts.
+    is_locked: bool,
     /// Whether the connection must not be used again.
     is_broken: AtomicBool,
     pool: Arc<Pool>,
@@ -311,8 +323,16 @@ impl Lease {
         permit: OwnedSemaphorePermit,
         alone: Option<OwnedMutexGuard<()>>,
     ) -> Self {
-        let is_broken = AtomicBool::new(false);
-        Self { session: Some(session), reset: "", is_broken, pool: Arc::clone(pool), _permit: permit, _alone: alone }
+        let (pool, is_broken) = (Arc::clone(pool), AtomicBool::new(false));
+        Self {
+            session: Some(session),
+            is_open: false,
+            is_locked: false,
+            is_broken,
+            pool,
+            _permit: permit,
+            _alone: alone,
+        }
     }
 
     /// Returns the connection.
@@ -320,14 +340,40 @@ impl Lease {
         self.session.as_ref().expect("set until it is dropped")
     }
 
-    /// Sends `sql` when the connection is returned.
-    pub(super) fn reset_with(&mut self, sql: &'static str) {
-        self.reset = sql;
+    /// Notes that a transaction begins. It is rolled back when the connection is returned.
+    pub(super) fn begins(&mut self) {
+        self.is_open = true;
+    }
+
+    /// Notes that the server has ended the transaction.
+    pub(super) fn has_ended(&mut self) {
+        self.is_open = false;
+    }
+
+    /// Notes that the connection has the lock of transactions that run after conflicts. It is released when the
+    /// connection is returned.
+    pub(super) fn has_lock(&mut self) {
+        self.is_locked = true;
+    }
+
+    /// Returns what must be sent before the connection is used again.
+    fn reset(&self) -> &'static str {
+        match (self.is_open, self.is_locked) {
+            (false, false) => "",
+            (true, false) => "ROLLBACK",
+            (false, true) => UNLOCK_AFTER_CONFLICTS,
+            (true, true) => ROLLBACK_AND_UNLOCK,
+        }
     }
 
     /// Closes the connection instead of returning it.
     pub(super) fn discard(&self) {
         self.is_broken.store(true, Ordering::SeqCst);
+    }
+
+    /// Returns the connection nevertheless.
+    pub(super) fn keep(&self) {
+        self.is_broken.store(false, Ordering::SeqCst);
     }
 
     /// Closes the connection and those that are idle, because the server does not respond.
@@ -343,9 +389,10 @@ impl Drop for Lease {
         if session.is_closed() || self.is_broken.load(Ordering::SeqCst) {
             return;
         }
-        if !self.reset.is_empty() {
+        let reset = self.reset();
+        if !reset.is_empty() {
             // The first poll sends the statement. The server runs it before those of the next user.
-            _ = session.execute(self.reset).now_or_never();
+            _ = session.execute(reset).now_or_never();
         }
         self.pool.idle().push(IdleSession { session, since: Instant::now() });
     }

@@ -23,6 +23,14 @@ pub(super) const CONFIRM: &str = "UPDATE farrier_owner SET since = since WHERE i
 pub(super) const END: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
      WHERE pid = $1 AND (extract(epoch FROM backend_start) * 1000000)::bigint = $2";
 
+/// Takes the lock of transactions that run after conflicts, and waits for it. Earlier statements of the connection must
+/// have ended. The number is arbitrary, but the same in every release.
+pub(super) const LOCK_AFTER_CONFLICTS: &str = "SELECT pg_advisory_lock(7377303500329677315)";
+/// Releases it.
+pub(super) const UNLOCK_AFTER_CONFLICTS: &str = "SELECT pg_advisory_unlock(7377303500329677315)";
+/// Ends the open transaction without its writes, and releases the lock.
+pub(super) const ROLLBACK_AND_UNLOCK: &str = "ROLLBACK; SELECT pg_advisory_unlock(7377303500329677315)";
+
 /// A prepared statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Query {
@@ -56,12 +64,17 @@ pub(super) enum Query {
     Settled,
     /// The time of the server, milliseconds since the Unix epoch.
     Now,
+    /// The next number of a sequence, given its name. It is durable, also on a synchronous standby: after a failure
+    /// of the server, no daemon gets a number again that another one has got before.
+    NextNumber,
+    /// Takes the numbers of a sequence below another one, given its name and this number.
+    SkipNumbers,
     /// The transaction with this ID: its process, user, database and age in seconds, as far as they are visible.
     OldestWrite,
 }
 
 /// The SQL of each [`Query`], in the same order.
-const SQL: [(Query, &str); 16] = [
+const SQL: [(Query, &str); 18] = [
     (Query::Get, "SELECT v FROM farrier_kv WHERE k = $1"),
     (Query::GetMany, "SELECT k, v FROM farrier_kv WHERE k = ANY($1::bytea[])"),
     (Query::Scan, "SELECT k, v FROM farrier_kv WHERE k >= $1 AND k < $2 ORDER BY k LIMIT $3 OFFSET $4"),
@@ -81,6 +94,16 @@ const SQL: [(Query, &str); 16] = [
     (Query::Order, "SELECT pg_current_xact_id()::text::bigint"),
     (Query::Settled, "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint"),
     (Query::Now, "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"),
+    (
+        Query::NextNumber,
+        // Only some numbers of a sequence are written to the log of the server. The message makes each commit durable.
+        "SELECT nextval($1::text::regclass), pg_logical_emit_message(true, 'farrier', '')::text",
+    ),
+    (
+        Query::SkipNumbers,
+        "SELECT count(nextval($1::text::regclass)) \
+         FROM generate_series((SELECT nextval($1::text::regclass)) + 1, $2::bigint - 1)",
+    ),
     (
         Query::OldestWrite,
         // A transaction holds a lock on its own ID, of which the table of locks has the low 32 bits.

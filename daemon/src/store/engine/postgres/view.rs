@@ -4,14 +4,14 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures_util::future::{join, join3};
+use futures_util::future::join3;
 use tokio::{sync::OnceCell, time::Instant};
-use tokio_postgres::{Error, Row, types::ToSql};
+use tokio_postgres::{Error, Row, error::SqlState, types::ToSql};
 
 use super::{
     failure::{failure, is_conflict, is_connection_lost},
     pool::{Lease, Pool},
-    session::{Query, Session},
+    session::{LOCK_AFTER_CONFLICTS, Query, Session},
 };
 use crate::store::engine::{
     CommitError, EngineError, KEY_MAX_BYTES, Key, RETRY_TIME, Range, Scan, Transaction, View, WriteSet,
@@ -32,7 +32,7 @@ pub(super) enum Isolation {
     Snapshot,
     /// The transaction conflicts with others.
     Serializable,
-    /// The same, and it waits for the end of other transactions of this kind before it begins.
+    /// The same, and it waits for the end of other transactions of this kind, also of other daemons, before it begins.
     SerializableAlone,
 }
 
@@ -81,13 +81,27 @@ impl PostgresView {
                 // The wait is before the transaction begins, because its state would be old afterwards.
                 Isolation::SerializableAlone => self.pool.take_alone().await?,
             };
-            lease.reset_with("ROLLBACK");
+            lease.begins();
+            // A connection that is still waiting for the lock must not be used by others.
+            let needs_lock = self.isolation == Isolation::SerializableAlone && self.pool.is_shared();
+            if needs_lock {
+                lease.discard();
+            }
             let session = lease.session();
+            let lock = async { if needs_lock { session.execute(LOCK_AFTER_CONFLICTS).await } else { Ok(()) } };
             // The order of the futures is the order in which the statements are sent.
-            let both = join(session.execute(self.isolation.begin()), session.query(query, params));
-            let (begun, rows) = in_time(&lease, both).await?;
-            match begun.and(rows) {
+            let all = join3(lock, session.execute(self.isolation.begin()), session.query(query, params));
+            let (locked, begun, rows) = in_time(&lease, all).await?;
+            if needs_lock && locked.is_ok() {
+                lease.has_lock();
+                lease.keep();
+            }
+            match locked.and(begun).and(rows) {
                 Ok(rows) => return Ok((lease, rows)),
+                // Others have used the lock for all the time.
+                Err(error) if needs_lock && error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
+                    return Err(EngineError::Conflict);
+                }
                 Err(error) if is_connection_lost(&error) && tries < TRIES_MAX => {
                     tries += 1;
                     lease.discard();
@@ -210,7 +224,7 @@ fn not_committed(error: EngineError) -> CommitError {
 /// Commits a transaction that only reads. The server checks whether it has a place in the serial order.
 async fn end(mut lease: Lease) -> Result<(), CommitError> {
     let result = in_time(&lease, lease.session().execute("COMMIT")).await?;
-    lease.reset_with("");
+    lease.has_ended();
     result.map_err(|error| not_committed(failure(error)))
 }
 
@@ -219,7 +233,7 @@ async fn commit(pool: &Pool, mut lease: Lease, writes: &WriteSet) -> Result<(), 
     let result = tokio::time::timeout(COMMIT_TIMEOUT, send(lease.session(), writes)).await;
     if result.is_ok() {
         // The server has ended the transaction, also if a statement failed.
-        lease.reset_with("");
+        lease.has_ended();
     }
     let error = match result {
         Ok(Ok(())) => return Ok(()),
