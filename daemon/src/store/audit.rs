@@ -17,7 +17,7 @@ use super::{
     engine::{Key, Range, Scan},
     keys,
     order::{self, Ordered},
-    range_counts::KeyFilter,
+    range_counts::{CountBucket, KeyFilter},
     value,
 };
 
@@ -237,13 +237,17 @@ async fn matching(
         return Ok(rows.into_iter().map(|(_, row)| row).collect());
     }
     let key_filter = key_filter(filter);
-    let buckets = snapshot.range_counts(&all, &key_filter).await?;
+    let buckets = match snapshot.counts_are_exact() {
+        true => snapshot.range_counts(&all, &key_filter).await?,
+        // A bucket in which another daemon has just recorded the first entry must not be skipped.
+        false => vec![CountBucket::unknown(&all)],
+    };
     let mut entries = Vec::new();
     for (index, bucket) in buckets.iter().enumerate() {
         let bucket_high = buckets.get(index + 1).map(|next| next.first.to_vec()).or_else(|| all.high.clone());
         let bucket_low = page_low.as_slice().max(&bucket.first).to_vec();
         let bucket_high = [bucket_high, page_high.clone()].into_iter().flatten().min();
-        if bucket.total.count == 0 || bucket_high.as_ref().is_some_and(|high| *high <= bucket_low) {
+        if bucket.is_empty() || bucket_high.as_ref().is_some_and(|high| *high <= bucket_low) {
             continue;
         }
         let mut rest = Range { low: bucket_low, high: bucket_high };

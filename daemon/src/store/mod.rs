@@ -223,7 +223,7 @@ pub struct Store {
 
 impl Store {
     /// Opens a store on `engine`. Checks the format level and writes it if the data is new. From then on, only this
-    /// store and its clones may write to the engine, because range counts do not include other commits.
+    /// store and its clones may write to the engine, unless the engine is shared.
     pub async fn open(engine: Arc<dyn Engine>) -> Result<Self, StoreError> {
         let store = Self::open_as_is(engine).await?;
         store.write_format().await?;
@@ -232,10 +232,11 @@ impl Store {
 
     /// Opens a store on `engine` without writing. Checks the format level if there is one.
     pub async fn open_as_is(engine: Arc<dyn Engine>) -> Result<Self, StoreError> {
+        let range_counts = Arc::new(RangeCounts::new(engine.is_shared()));
         let store = Self {
             engine,
             ids: Arc::default(),
-            range_counts: Arc::default(),
+            range_counts,
             commits: Arc::default(),
             foreground: ForegroundWrites::default(),
             keyring: Arc::default(),
@@ -290,7 +291,8 @@ impl Store {
     /// Divides counted ranges into small buckets, so that tests with few rows have several.
     #[cfg(test)]
     fn with_bucket_entries(self, bucket_entries: usize) -> Self {
-        Self { range_counts: Arc::new(RangeCounts::with_bucket_entries(bucket_entries)), ..self }
+        let range_counts = RangeCounts::with_bucket_entries(self.is_shared(), bucket_entries);
+        Self { range_counts: Arc::new(range_counts), ..self }
     }
 
     /// Runs `work` as a serializable, durable transaction.

@@ -1,7 +1,7 @@
 //! Number and total size of repositories, artifacts and cache entries.
 //!
 //! These are sums of range counts: the first call reads every entry, later calls only the parts that were
-//! written since.
+//! written since. In a store that several daemons share, they may be two seconds old.
 
 use farrier_proto::store::Visibility;
 
@@ -46,6 +46,13 @@ pub async fn deleted_repositories(snapshot: &Snapshot) -> Result<Total, StoreErr
 pub async fn cache_entries(snapshot: &Snapshot, repository: Option<u64>) -> Result<Total, StoreError> {
     let prefix = repository.map_or_else(|| keys::tag("cz"), keys::cache_sizes);
     sum(snapshot, prefix, &KeyFilter::CacheSizes).await
+}
+
+/// Like [`cache_entries`], but never old. For decisions about what to delete.
+pub async fn exact_cache_entries(snapshot: &Snapshot, repository: Option<u64>) -> Result<Total, StoreError> {
+    let prefix = repository.map_or_else(|| keys::tag("cz"), keys::cache_sizes);
+    let buckets = snapshot.exact_range_counts(&Range::prefix(prefix), &KeyFilter::CacheSizes).await?;
+    Ok(buckets.iter().map(|bucket| bucket.total).sum())
 }
 
 /// Returns the total of all LFS objects. Each object counts once, also if several repositories have it.

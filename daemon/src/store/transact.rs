@@ -50,13 +50,36 @@ impl Snapshot {
         Self { view, range_counts, ended_before, keyring }
     }
 
-    /// Counts the entries of `range` that pass `filter`, in buckets in key order that cover the whole range.
+    /// Counts the entries of `range` that pass `filter`, in buckets in key order that cover the whole range. The counts
+    /// may lack commits of other daemons that ended in the last two seconds, see [`counts_are_exact`].
+    ///
+    /// [`counts_are_exact`]: Self::counts_are_exact
     pub(super) async fn range_counts(&self, range: &Range, filter: &KeyFilter) -> Result<Vec<CountBucket>, StoreError> {
-        let Self { view, range_counts, ended_before, .. } = self;
         // The kept counts are read before the rows, and must not be older.
-        view.fix().await?;
-        let counter = RangeCounter { view: view.as_ref(), range_counts, ended_before: *ended_before };
-        Ok(counter.count(range, filter).await?)
+        self.view.fix().await?;
+        Ok(self.counter().count(range, filter).await?)
+    }
+
+    /// Like [`range_counts`](Self::range_counts), with all commits that the snapshot contains.
+    pub(super) async fn exact_range_counts(
+        &self,
+        range: &Range,
+        filter: &KeyFilter,
+    ) -> Result<Vec<CountBucket>, StoreError> {
+        if self.counts_are_exact() {
+            return self.range_counts(range, filter).await;
+        }
+        Ok(self.counter().count_anew(range, filter).await?)
+    }
+
+    /// Returns whether the counts of [`range_counts`](Self::range_counts) contain all commits that the snapshot contains.
+    pub(super) fn counts_are_exact(&self) -> bool {
+        self.range_counts.are_exact()
+    }
+
+    fn counter(&self) -> RangeCounter<'_> {
+        let Self { view, range_counts, ended_before, .. } = self;
+        RangeCounter { view: view.as_ref(), range_counts, ended_before: *ended_before }
     }
 
     /// Returns the time by the clock of the store. It is that of the daemon, `clock_ms`, if the engine has none.

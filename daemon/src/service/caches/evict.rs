@@ -57,7 +57,7 @@ async fn delete_unneeded(context: &Context) -> Result<(), Error> {
 
 /// Returns whether the deletion of all entries would free `bytes`.
 pub(in crate::service) async fn can_free(context: &Context, bytes: u64) -> Result<bool, Error> {
-    Ok(bytes <= totals::cache_entries(&context.store.read().await?, None).await?.size_bytes)
+    Ok(bytes <= totals::exact_cache_entries(&context.store.read().await?, None).await?.size_bytes)
 }
 
 /// Deletes entries of all repositories, least recently used first, until there is space for the granted bytes of
@@ -86,7 +86,7 @@ pub(in crate::service) async fn free_space(context: &Context, granted: u64) -> R
 
 /// Returns by how many bytes the entries exceed `limit`.
 async fn excess_bytes(context: &Context, repository: Option<u64>, limit: u64) -> Result<u64, Error> {
-    let total = totals::cache_entries(&context.store.read().await?, repository).await?;
+    let total = totals::exact_cache_entries(&context.store.read().await?, repository).await?;
     Ok(total.size_bytes.saturating_sub(limit))
 }
 

@@ -33,7 +33,7 @@ pub fn stored_bytes(row: &Artifact) -> u64 {
 /// as long as the list has entries that an earlier release wrote.
 pub async fn bytes_of_repository(snapshot: &Snapshot, repository: u64) -> Result<u64, StoreError> {
     let range = Range::prefix(keys::repository_artifacts(repository));
-    let buckets = snapshot.range_counts(&range, &KeyFilter::StoredArtifacts).await?;
+    let buckets = snapshot.exact_range_counts(&range, &KeyFilter::StoredArtifacts).await?;
     let sum = buckets.iter().fold(0_u64, |sum, bucket| sum.saturating_add(bucket.total.size_bytes));
     if sum < u64::MAX { Ok(sum) } else { bytes_of_rows(snapshot, repository).await }
 }

@@ -25,6 +25,9 @@ pub async fn newest_with_prefix(
     let first = ids_in(snapshot, &range, MANY).await?;
     let newest = if first.len() < MANY {
         first.into_iter().max()
+    } else if !snapshot.counts_are_exact() {
+        // Another daemon may just have added an entry.
+        ids_in(snapshot, &range, usize::MAX).await?.into_iter().max()
     } else {
         Some(newest_in_group(snapshot, &keys::cache_group(repository, slot), &range).await?)
     };

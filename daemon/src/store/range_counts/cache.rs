@@ -12,7 +12,10 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
+
+use tokio::{sync::Mutex as AsyncMutex, time::Instant};
 
 use super::{CountBucket, KeyFilter, Total};
 use crate::store::engine::{Range, WriteSet};
@@ -24,6 +27,9 @@ const RANGES_MAX: usize = 64;
 /// Maximum number of kept buckets of all ranges: a few megabytes.
 const BUCKETS_MAX: usize = 32_768;
 
+/// Time for which counts are kept if other daemons use the store.
+const KEEP_SHARED: Duration = Duration::from_secs(2);
+
 /// Number of a commit, in the order in which commits begin.
 pub(in crate::store) type CommitNumber = u64;
 
@@ -33,6 +39,8 @@ pub(in crate::store) struct RangeCounts {
     /// All commits with smaller numbers have ended.
     ended_before: AtomicU64,
     bucket_entries: usize,
+    /// Time after which a bucket is counted again. `None`: only this daemon changes the store.
+    keep: Option<Duration>,
 }
 
 struct Inner {
@@ -48,6 +56,8 @@ struct CachedRange {
     filter: KeyFilter,
     /// In key order. The first bucket starts where the range does.
     buckets: Vec<CachedBucket>,
+    /// Held by the request that counts the range, if other daemons use the store.
+    turn: Arc<AsyncMutex<()>>,
 }
 
 #[derive(Clone)]
@@ -57,6 +67,20 @@ struct CachedBucket {
     changed: CommitNumber,
     /// `None` until the bucket is counted by a snapshot that contains `changed`.
     total: Option<Total>,
+    /// The end of the time for which `total` is kept. `None`: it has no end.
+    until: Option<Instant>,
+}
+
+impl CachedBucket {
+    /// Returns the total, unless its time is over.
+    fn total(&self) -> Option<Total> {
+        self.total.filter(|_| self.until.is_none_or(|until| Instant::now() < until))
+    }
+
+    fn state(&self, ended_before: CommitNumber) -> BucketState {
+        let total = self.total().filter(|_| self.changed < ended_before);
+        BucketState { first: Arc::clone(&self.first), total }
+    }
 }
 
 /// A bucket as one snapshot gets it.
@@ -67,17 +91,46 @@ pub(super) struct BucketState {
     pub(super) total: Option<Total>,
 }
 
-impl Default for RangeCounts {
-    fn default() -> Self {
-        Self::with_bucket_entries(BUCKET_ENTRIES)
-    }
-}
-
 impl RangeCounts {
-    /// Creates an empty cache with buckets of `bucket_entries` entries.
-    pub(in crate::store) fn with_bucket_entries(bucket_entries: usize) -> Self {
+    /// Creates an empty cache. `is_shared`: other daemons may change the store.
+    pub(in crate::store) fn new(is_shared: bool) -> Self {
         let inner = Inner { next: 1, in_progress: BTreeSet::new(), ranges: VecDeque::new() };
-        Self { inner: Mutex::new(inner), ended_before: AtomicU64::new(1), bucket_entries }
+        Self {
+            inner: Mutex::new(inner),
+            ended_before: AtomicU64::new(1),
+            bucket_entries: BUCKET_ENTRIES,
+            keep: is_shared.then_some(KEEP_SHARED),
+        }
+    }
+
+    /// Creates an empty cache with buckets of `bucket_entries` entries.
+    #[cfg(test)]
+    pub(in crate::store) fn with_bucket_entries(is_shared: bool, bucket_entries: usize) -> Self {
+        Self { bucket_entries, ..Self::new(is_shared) }
+    }
+
+    /// Returns whether the counts contain all commits that a snapshot contains.
+    pub(in crate::store) fn are_exact(&self) -> bool {
+        self.keep.is_none()
+    }
+
+    /// Returns whether counts of `range` are kept, or will be.
+    pub(super) fn has(&self, range: &Range, filter: &KeyFilter) -> bool {
+        self.lock().position(range, filter).is_some()
+    }
+
+    /// Returns what a request must hold while it counts the range, so that others do not count it at the same time.
+    /// `None`: the counts are known, or the range is not kept.
+    pub(super) fn turn(
+        &self,
+        range: &Range,
+        filter: &KeyFilter,
+        ended_before: CommitNumber,
+    ) -> Option<Arc<AsyncMutex<()>>> {
+        let inner = self.lock();
+        let cached = &inner.ranges[inner.position(range, filter)?];
+        let is_known = cached.buckets.iter().all(|bucket| bucket.state(ended_before).total.is_some());
+        (!is_known).then(|| Arc::clone(&cached.turn))
     }
 
     pub(super) fn bucket_entries(&self) -> usize {
@@ -125,11 +178,7 @@ impl RangeCounts {
         let mut inner = self.lock();
         let index = inner.position(range, filter)?;
         let cached = inner.ranges.remove(index)?;
-        let state = |bucket: &CachedBucket| BucketState {
-            first: Arc::clone(&bucket.first),
-            total: bucket.total.filter(|_| bucket.changed < ended_before),
-        };
-        let states = cached.buckets.iter().map(state).collect();
+        let states = cached.buckets.iter().map(|bucket| bucket.state(ended_before)).collect();
         inner.ranges.push_back(cached);
         Some(states)
     }
@@ -140,8 +189,9 @@ impl RangeCounts {
         let mut inner = self.lock();
         if inner.position(range, filter).is_none() {
             // Commits that began earlier have not marked the bucket, so it counts as changed by the last of them.
-            let bucket = CachedBucket { first: Arc::clone(&first), changed: inner.next - 1, total: None };
-            inner.ranges.push_back(CachedRange { range: range.clone(), filter: filter.clone(), buckets: vec![bucket] });
+            let bucket = CachedBucket { first: Arc::clone(&first), changed: inner.next - 1, total: None, until: None };
+            let (range, filter, turn) = (range.clone(), filter.clone(), Arc::default());
+            inner.ranges.push_back(CachedRange { range, filter, buckets: vec![bucket], turn });
             inner.make_room();
         }
         vec![BucketState { first, total: None }]
@@ -165,24 +215,29 @@ impl RangeCounts {
         let Some(cached) = inner.position(range, filter).and_then(|index| inner.ranges.get_mut(index)) else { return };
         let Ok(index) = cached.buckets.binary_search_by(|cached| (*cached.first).cmp(&bucket.low)) else { return };
         let end = cached.buckets.get(index + 1).map(|next| &*next.first).or(range.high.as_deref());
-        let CachedBucket { changed, total, .. } = cached.buckets[index];
+        let CachedBucket { changed, .. } = cached.buckets[index];
         // Another snapshot has already counted or divided the bucket.
-        if total.is_some() || end != bucket.high.as_deref() {
+        if cached.buckets[index].total().is_some() || end != bucket.high.as_deref() {
             return;
         }
         let is_valid = changed < ended_before;
+        let until = self.keep.map(|keep| Instant::now() + keep);
         match counted {
             Some(counted) => {
                 let parts = counted.iter().map(|part| CachedBucket {
                     first: Arc::clone(&part.first),
                     changed,
                     total: is_valid.then_some(part.total),
+                    until,
                 });
                 cached.buckets.splice(index..=index, parts);
                 inner.make_room();
             }
             None if !is_valid => {}
-            None if index == 0 => cached.buckets[index].total = Some(Total::default()),
+            None if index == 0 => {
+                cached.buckets[index].total = Some(Total::default());
+                cached.buckets[index].until = until;
+            }
             None => {
                 cached.buckets.remove(index);
                 let previous = &mut cached.buckets[index - 1];
@@ -260,7 +315,7 @@ mod tests {
 
     /// Creates three buckets, counted before any commit.
     fn three_buckets() -> Arc<RangeCounts> {
-        let range_counts = Arc::new(RangeCounts::default());
+        let range_counts = Arc::new(RangeCounts::new(false));
         let since = range_counts.ended_before();
         assert_eq!(range_counts.buckets(&range(), &KeyFilter::All, since), None);
         assert_eq!(range_counts.insert(&range(), &KeyFilter::All).len(), 1);
@@ -316,7 +371,7 @@ mod tests {
 
     #[test]
     fn counts_are_not_kept_during_a_commit_that_began_before_the_insert() {
-        let range_counts = Arc::new(RangeCounts::default());
+        let range_counts = Arc::new(RangeCounts::new(false));
         let commit = range_counts.begin_commit(&writes(&["k5"]));
         range_counts.insert(&range(), &KeyFilter::All);
         record(&range_counts, range_counts.ended_before(), &range(), &[bucket("k", 9)]);
@@ -328,7 +383,7 @@ mod tests {
 
     #[test]
     fn the_division_is_kept_even_if_the_counts_are_discarded() {
-        let range_counts = Arc::new(RangeCounts::default());
+        let range_counts = Arc::new(RangeCounts::new(false));
         range_counts.insert(&range(), &KeyFilter::All);
         let since = range_counts.ended_before();
         drop(range_counts.begin_commit(&writes(&["k5"])));

@@ -5,11 +5,11 @@
 //! reading the entries before it. The counts always match the rows of the snapshot for which they were requested.
 //!
 //! Counting a range reads all of it, but a commit changes few buckets. `RangeCounts` therefore keeps the buckets in
-//! memory while the daemon runs. It is notified of every commit, and discards the counts of the buckets that the
-//! commit changes.
+//! memory while the daemon runs. It is notified of every commit of this daemon, and discards the counts of the buckets
+//! that the commit changes.
 //!
-//! Filters and buckets are plain values. A store that several daemons share could keep them as rows: a transaction
-//! would delete the rows of the buckets that it changes.
+//! It does not see the commits of other daemons. In a store that is shared, counts are therefore kept for a short time
+//! only, and one request at a time counts a range while others wait. Decisions that need exact numbers count again.
 
 mod cache;
 mod filter;
@@ -65,6 +65,19 @@ pub struct CountBucket {
     pub total: Total,
 }
 
+impl CountBucket {
+    /// Returns the whole range as one bucket that was not counted.
+    pub(super) fn unknown(range: &Range) -> Self {
+        let total = Total { count: u64::MAX, ..Total::default() };
+        Self { first: range.low.as_slice().into(), total }
+    }
+
+    /// Returns whether no entry passes the filter.
+    pub(super) fn is_empty(&self) -> bool {
+        self.total.count == 0
+    }
+}
+
 /// Counts ranges in one view.
 pub(super) struct RangeCounter<'a> {
     /// The view.
@@ -78,6 +91,40 @@ pub(super) struct RangeCounter<'a> {
 impl RangeCounter<'_> {
     /// Returns the buckets of `range`, in key order. They cover the whole range.
     pub(super) async fn count(&self, range: &Range, filter: &KeyFilter) -> Result<Vec<CountBucket>, EngineError> {
+        if self.range_counts.are_exact() {
+            return self.count_kept(range, filter).await;
+        }
+        if !self.range_counts.has(range, filter) {
+            if let Some(buckets) = self.count_short(range, filter).await? {
+                return Ok(buckets);
+            }
+            self.range_counts.insert(range, filter);
+        }
+        let turn = self.range_counts.turn(range, filter, self.ended_before);
+        let _turn = match &turn {
+            Some(turn) => Some(turn.lock().await),
+            None => None,
+        };
+        self.count_kept(range, filter).await
+    }
+
+    /// Counts a range without kept counts.
+    pub(super) async fn count_anew(&self, range: &Range, filter: &KeyFilter) -> Result<Vec<CountBucket>, EngineError> {
+        let mut builder = BucketBuilder::new(&range.low, filter, self.range_counts.bucket_entries());
+        let mut rest = range.clone();
+        loop {
+            let entries = self.view.scan(&Scan::of(rest.clone(), BATCH_ENTRIES)).await?;
+            for (key, value) in &entries {
+                builder.add(key, value);
+            }
+            match entries.last() {
+                Some((last, _)) if entries.len() == BATCH_ENTRIES => rest = rest.after(last),
+                _ => return Ok(builder.buckets),
+            }
+        }
+    }
+
+    async fn count_kept(&self, range: &Range, filter: &KeyFilter) -> Result<Vec<CountBucket>, EngineError> {
         let states = match self.range_counts.buckets(range, filter, self.ended_before) {
             Some(states) => states,
             None => match self.count_short(range, filter).await? {

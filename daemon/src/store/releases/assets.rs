@@ -37,7 +37,7 @@ pub async fn of_release(read: &impl Read, repository: u64, release: u64) -> Resu
 /// Returns the total size of the files of a repository.
 pub async fn size_of_repository(snapshot: &Snapshot, repository: u64) -> Result<u64, StoreError> {
     let range = Range::prefix(keys::assets_of_repository(repository));
-    let buckets = snapshot.range_counts(&range, &KeyFilter::ReleaseAssets).await?;
+    let buckets = snapshot.exact_range_counts(&range, &KeyFilter::ReleaseAssets).await?;
     Ok(buckets.iter().map(|bucket| bucket.total.size_bytes).sum())
 }
 

@@ -33,6 +33,11 @@ impl GatedEngine {
         Self { engine: MemoryEngine::new(), gates: Arc::new(gates) }
     }
 
+    /// Like [`GatedEngine::new`], for several daemons. `engine` has the rows.
+    pub(super) fn over(engine: MemoryEngine) -> Self {
+        Self { engine, ..Self::new() }
+    }
+
     pub(super) fn faults(&self) -> Faults {
         self.engine.faults()
     }
@@ -56,6 +61,10 @@ impl Gates {
 
 #[async_trait]
 impl Engine for GatedEngine {
+    fn is_shared(&self) -> bool {
+        self.engine.is_shared()
+    }
+
     async fn snapshot(&self) -> Result<Box<dyn View>, EngineError> {
         Ok(Box::new(GatedTransaction { inner: self.engine.begin().await?, gates: Arc::clone(&self.gates) }))
     }
