@@ -102,7 +102,7 @@ fn main() -> ExitCode {
 fn exit_code(error: &RunError) -> u8 {
     match error {
         RunError::DataDir(error) => data_exit_code(error),
-        RunError::StoreLost { .. } => BAD_DATA,
+        RunError::StoreLost { .. } | RunError::StoreNewer { .. } => BAD_DATA,
         RunError::Git(_) => BAD_CONFIG,
         _ => FAILED,
     }

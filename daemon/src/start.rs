@@ -63,7 +63,7 @@ use crate::{
     ssh::{self, HostKeys},
     store::{
         Store, StoreError, Tx, deliveries, identity, keyring::Keyring, order, packs, refs, repositories::orders,
-        sealing,
+        sealing, value,
     },
     tasks::{self, Tasks},
     telemetry::records::LogRecords,
@@ -206,7 +206,8 @@ pub async fn run_with_store(
     ended
 }
 
-/// Waits until the daemon stops. Stops it with an error if another daemon has taken the store.
+/// Waits until the daemon stops. Stops it with an error if another daemon has taken the store, or if a newer one has
+/// changed its format.
 async fn supervise(tasks: Tasks, store: Store, grace: Duration) -> Result<(), RunError> {
     let stop = tasks.stop().clone();
     let supervising = tasks.supervise(grace);
@@ -218,6 +219,11 @@ async fn supervise(tasks: Tasks, store: Store, grace: Duration) -> Result<(), Ru
             // The reason is more important than how the tasks end.
             _ = supervising.await;
             Err(RunError::StoreLost { owner })
+        }
+        found = store.outdated() => {
+            stop.cancel();
+            _ = supervising.await;
+            Err(RunError::StoreNewer { found, known: value::FORMAT_LEVEL })
         }
     }
 }
@@ -266,6 +272,7 @@ async fn build(
     data_dir::check(&store, &config).await.map_err(pair_failed)?;
     let keys = KeySources::read(&config).await?;
     keys.check(&store, &data_dir::store_location(&config)).await?;
+    data_dir::check_other_nodes(&store, &config, &clock, &keys).await?;
     data_dir::pair(&store, &config, &clock).await.map_err(pair_failed)?;
     let now = clock.now_ms();
     let failed = |source| DataDirError::from_store(&config, source).refined(&config);

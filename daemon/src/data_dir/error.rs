@@ -71,6 +71,26 @@ pub enum DataDirError {
         /// Where the key was looked for.
         key_path: PathBuf,
     },
+    /// Nodes that are alive cannot read the format that this daemon writes.
+    #[error(
+        "the store is in use by daemons that cannot read format level {level}: {nodes}; nothing was changed. Stop them, \
+         and install this version there before they start again"
+    )]
+    OlderNodes {
+        /// Their names and versions.
+        nodes: String,
+        /// The format level of this daemon.
+        level: u32,
+    },
+    /// Nodes that are alive may not have the key with which this daemon encrypts.
+    #[error(
+        "the first key of the secrets is not the one that the running daemons use: {nodes}; nothing was changed. Use the \
+         same key file, or stop them to change the key"
+    )]
+    KeyInUse {
+        /// Their names and versions.
+        nodes: String,
+    },
     /// The key file cannot be read.
     #[error("the key of the store, {path}, cannot be used: {reason}; nothing was changed")]
     KeyUnusable {

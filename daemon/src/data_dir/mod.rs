@@ -17,6 +17,7 @@ mod lock;
 mod mismatch;
 mod node_id;
 mod open;
+mod other_nodes;
 mod restore;
 mod store_key;
 
@@ -35,6 +36,7 @@ pub(crate) use self::{
         create_dir, open_or_create_store, open_store, open_store_to_serve, open_unchanged, store_location,
         store_may_exist,
     },
+    other_nodes::check_other_nodes,
     store_key::{KeySources, keyring_for_reading},
 };
 pub use self::{

@@ -82,14 +82,16 @@ impl OwnNode {
             ..Node::default()
         };
         let (sent_ms, now) = (clock.monotonic_ms(), clock.now_ms());
-        let row = store.write(async |tx: Tx| nodes::enter(&tx, node, is_shared, now).await).await?;
-        Ok(Self {
-            id,
-            name,
-            start: row.start,
-            is_shared,
-            renewed: watch::Sender::new(Renewed { epoch: row.epoch, sent_ms }),
-        })
+        let entered = store.write(async |tx: Tx| {
+            let row = nodes::enter(&tx, node, is_shared, now).await?;
+            Ok::<_, StoreError>((row, tx.measure(clock).await?))
+        });
+        let (row, measured) = entered.await?;
+        if let Some(measured) = measured {
+            clock.follow(measured);
+        }
+        let renewed = watch::Sender::new(Renewed { epoch: row.epoch, sent_ms });
+        Ok(Self { id, name, start: row.start, is_shared, renewed })
     }
 
     /// Returns `node.name`.
@@ -130,11 +132,18 @@ impl OwnNode {
         self.renewed.borrow().epoch
     }
 
-    /// Renews the row. Returns `false` if another daemon has started with the same data directory.
+    /// Renews the row, and measures the clock of the store. Returns `false` if another daemon has started with the same data directory.
     async fn renew(&self, store: &Store, clock: &Clock) -> Result<bool, StoreError> {
         let (epoch, sent_ms, now) = (self.epoch(), clock.monotonic_ms(), clock.now_ms());
-        let renewed = store.write(async |tx: Tx| nodes::renew(&tx, self.id, epoch, now).await).await?;
-        let Some(new) = renewed else { return Ok(false) };
+        let renewed = store.write(async |tx: Tx| {
+            let epoch = nodes::renew(&tx, self.id, epoch, now).await?;
+            Ok::<_, StoreError>((epoch, tx.measure(clock).await?))
+        });
+        let (new, measured) = renewed.await?;
+        let Some(new) = new else { return Ok(false) };
+        if let Some(measured) = measured {
+            clock.follow(measured);
+        }
         if new != epoch {
             tracing::warn!("this daemon has not renewed its row in the store in time; it takes its leases again");
         }
@@ -243,6 +252,10 @@ pub async fn run(context: Context) {
                 Ok(true) => INTERVAL,
                 Ok(false) => {
                     tracing::error!("another daemon has started with a copy of this data directory");
+                    return;
+                }
+                Err(StoreError::Newer { found, .. }) => {
+                    store.note_outdated(found);
                     return;
                 }
                 Err(error) => {

@@ -48,6 +48,17 @@ pub enum RunError {
         /// The daemon and its machine.
         owner: String,
     },
+    /// A newer daemon has changed the format of the store on a server.
+    #[error(
+        "a newer farrierd has given the store the format level {found}, this one supports levels up to {known}; install \
+         the newer version"
+    )]
+    StoreNewer {
+        /// The level of the store.
+        found: u32,
+        /// The highest supported level.
+        known: u32,
+    },
     /// A task ended unexpectedly.
     #[error(transparent)]
     Tasks(#[from] TasksError),

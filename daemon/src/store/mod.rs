@@ -62,6 +62,7 @@ use std::sync::{
 use bytes::Bytes;
 use farrier_proto::store::Format;
 use prost::Message;
+use tokio::sync::watch;
 
 use self::{
     background_writes::ForegroundWrites,
@@ -129,6 +130,12 @@ pub enum StoreError {
         /// Highest supported level.
         known: u32,
     },
+}
+
+/// Returns an error if this release cannot read what a newer one has written.
+async fn check_format(read: &impl Read) -> Result<(), StoreError> {
+    let found = read.get::<Format>(&keys::format()).await?.map_or(0, |format| format.level);
+    if found > value::FORMAT_LEVEL { Err(StoreError::Newer { found, known: value::FORMAT_LEVEL }) } else { Ok(()) }
 }
 
 /// Makes earlier releases refuse the data, because they cannot read what this release writes.
@@ -219,6 +226,8 @@ pub struct Store {
     commits: Arc<AtomicU64>,
     foreground: ForegroundWrites,
     keyring: Arc<RwLock<Option<Arc<Keyring>>>>,
+    /// The format level that a newer daemon has given the store since it was opened.
+    outdated: watch::Sender<Option<u32>>,
 }
 
 impl Store {
@@ -240,17 +249,15 @@ impl Store {
             commits: Arc::default(),
             foreground: ForegroundWrites::default(),
             keyring: Arc::default(),
+            outdated: watch::Sender::default(),
         };
         let snapshot = store.read().await?;
         if snapshot.get_bytes(&keys::copying()).await?.is_some() {
             return Err(StoreError::Incomplete);
         }
-        match snapshot.get::<Format>(&keys::format()).await? {
-            Some(format) if format.level > value::FORMAT_LEVEL => {
-                Err(StoreError::Newer { found: format.level, known: value::FORMAT_LEVEL })
-            }
-            _ => Ok(store),
-        }
+        check_format(&snapshot).await?;
+        drop(snapshot);
+        Ok(store)
     }
 
     /// Writes the format level if the data is new.
@@ -367,6 +374,19 @@ impl Store {
     /// repositories, artifacts or block files are reserved.
     pub async fn keep_marks(&self, files: Arc<dyn identity::MarkFiles>, written: u64) {
         self.ids.keep_marks(files, written).await;
+    }
+
+    /// Notes that a newer daemon has given the store the format level `found`.
+    pub fn note_outdated(&self, found: u32) {
+        self.outdated.send_replace(Some(found));
+    }
+
+    /// Waits until a newer daemon has given the store a format level that this release does not know. Returns the level.
+    pub async fn outdated(&self) -> u32 {
+        let mut outdated = self.outdated.subscribe();
+        // Does not fail: this store has the sender.
+        let found = outdated.wait_for(Option::is_some).await.ok().and_then(|found| *found);
+        found.unwrap_or_default()
     }
 
     /// Waits until another process has taken the store from this one, and returns its name.

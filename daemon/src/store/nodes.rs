@@ -6,7 +6,7 @@
 use farrier_proto::store::{Node, NodeStart};
 
 use super::{
-    Read, StoreError, Tx,
+    Read, StoreError, Tx, check_format,
     engine::{Range, Scan},
     keys,
 };
@@ -25,6 +25,8 @@ const NODES_MAX: usize = 1_000;
 /// this process can open the store, all other nodes have ended. So has a node that had the store alone before it was
 /// copied to an engine that is shared. `clock_ms`: the time of the daemon.
 pub async fn enter(tx: &Tx, node: &Node, is_shared: bool, clock_ms: Millis) -> Result<Node, StoreError> {
+    // A newer daemon may have started at the same time.
+    check_format(tx).await?;
     let now = tx.now_ms(clock_ms).await?;
     for other in all(tx).await? {
         let had_store_alone = other.until_ms == WITHOUT_END_MS;
@@ -39,9 +41,10 @@ pub async fn enter(tx: &Tx, node: &Node, is_shared: bool, clock_ms: Millis) -> R
     Ok(row)
 }
 
-/// Renews the row of a node. A node that is late gets a new epoch, so that it does not hold its leases any more.
+/// Renews the row of a node. Fails if a newer daemon has raised the format level. A node that is late gets a new epoch, so that it does not hold its leases any more.
 /// Returns the epoch, or `None` if another daemon has started with the data directory of this node.
 pub async fn renew(tx: &Tx, id: u64, epoch: u64, clock_ms: Millis) -> Result<Option<u64>, StoreError> {
+    check_format(tx).await?;
     let now = tx.now_ms(clock_ms).await?;
     let Some(row) = get(tx, id).await?.filter(|row| row.epoch == epoch) else { return Ok(None) };
     let epoch = if is_alive(&row, epoch, now) { epoch } else { tx.order().await? };
@@ -55,6 +58,14 @@ pub async fn leave(tx: &Tx, id: u64, epoch: u64, clock_ms: Millis) -> Result<(),
         tx.put(keys::node(id), &Node { until_ms: tx.now_ms(clock_ms).await?, left: true, ..row });
     }
     Ok(())
+}
+
+/// Returns the nodes that are alive, without the node `own`.
+pub async fn others_alive(tx: &Tx, own: u64, clock_ms: Millis) -> Result<Vec<Node>, StoreError> {
+    let now = tx.now_ms(clock_ms).await?;
+    let mut rows = all(tx).await?;
+    rows.retain(|row| row.id != own && row.until_ms != WITHOUT_END_MS && is_alive(row, row.epoch, now));
+    Ok(rows)
 }
 
 /// Returns whether the node of a row is alive at `now` with this epoch.

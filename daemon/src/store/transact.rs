@@ -23,7 +23,10 @@ use super::{
     range_counts::{CommitNumber, CountBucket, KeyFilter, RangeCounter, RangeCounts},
     sealed,
 };
-use crate::{clock::Millis, tasks};
+use crate::{
+    clock::{Clock, Millis, StoreTime},
+    tasks,
+};
 
 /// Attempts after which the engine may make a transaction wait for others that have conflicted as often.
 const FREE_TRIES: u32 = 3;
@@ -152,6 +155,14 @@ impl Tx {
     /// Returns the number of ids of `kind` that were derived from the order.
     pub(super) fn places(&self, kind: Ordered) -> &AtomicU64 {
         &self.inner.places[kind as usize]
+    }
+
+    /// Measures the clock of the store. `None`: it has none.
+    pub async fn measure(&self, clock: &Clock) -> Result<Option<StoreTime>, StoreError> {
+        let sent_ms = clock.monotonic_ms();
+        let store_ms = self.inner.read(self.inner.transaction.now_ms().await)?;
+        let received_ms = clock.monotonic_ms();
+        Ok(store_ms.map(|store_ms| StoreTime { store_ms, sent_ms, received_ms }))
     }
 
     /// Returns the time by the clock of the store. It is that of the daemon, `clock_ms`, if the engine has none.

@@ -2,16 +2,24 @@
 
 use std::sync::Arc;
 
-use farrier_proto::store::{AssetMark, Migration, MigrationState, Node, NodeStart};
+use farrier_proto::store::{AssetMark, Format, Migration, MigrationState, Node, NodeStart};
 use farrierd::{
     clock::Clock,
-    store::{Store, StoreError, Tx, engine::MemoryEngine, nodes, releases::assets, repositories},
+    config::StoreUrl,
+    store::{
+        Store, StoreError, Tx,
+        engine::{MemoryEngine, PostgresEngine, PostgresOptions},
+        keys as store_keys, nodes,
+        releases::assets,
+        repositories, value,
+    },
 };
-
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{TestDaemon, bucket::TestBucket, cluster::shared_config, postgres::PostgresServer};
+use crate::support::{
+    Binary, TestDaemon, bucket::TestBucket, cluster::shared_config, postgres::PostgresServer, process::output,
+};
 
 /// The node that is alive beside the daemon.
 const OTHER: u64 = 77;
@@ -68,6 +76,19 @@ async fn a_start_finishes_only_work_whose_daemon_has_ended() {
     assert_eq!(state_of_import(&store, 1).await, MigrationState::Done);
 }
 
+/// Runs the program with a data directory of its own, which must fail. Returns what it printed.
+async fn refused(config: &str, args: &[&str]) -> String {
+    let fresh = Binary::new(config);
+    let mut command = fresh.program(args);
+    if args.is_empty() {
+        command.arg("--socket").arg(fresh.socket()).args(["--listen", "127.0.0.1:0"]);
+    }
+    let output = output(command).await.expect("the program");
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(!output.status.success(), "{text}");
+    text
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn daemons_with_a_bucket_share_a_store_and_others_are_refused() {
     let (Some(server), Some(bucket)) = (PostgresServer::start(), TestBucket::start().await) else { return };
@@ -84,7 +105,6 @@ async fn daemons_with_a_bucket_share_a_store_and_others_are_refused() {
             assert_eq!(found.status, 200, "{found:?}");
         }
     }
-    let other = TestDaemon::program("").await;
     let without_bucket = &config[..config.find("[blobs]").expect("a section")];
     let other_key = config.replace("secrets.key", "other.key");
     for (config, args, problem) in [
@@ -92,10 +112,8 @@ async fn daemons_with_a_bucket_share_a_store_and_others_are_refused() {
         (without_bucket, &[], "is in use by the daemons that share it: process "),
         (&other_key, &[], "are encrypted with the key"),
     ] {
-        let refused = other.command_with(config, args).await;
-        let message =
-            format!("{}{}", String::from_utf8_lossy(&refused.stdout), String::from_utf8_lossy(&refused.stderr));
-        assert!(!refused.status.success() && message.contains(problem), "{args:?}: {message}");
+        let message = refused(config, args).await;
+        assert!(message.contains(problem), "{args:?}: {message}");
     }
     first.kill().await;
     second.repository("three").await;
@@ -108,4 +126,41 @@ async fn daemons_with_a_bucket_share_a_store_and_others_are_refused() {
     let listed = TestDaemon::program(&config).await;
     let repositories = listed.admin(Method::GET, "/api/v1/user/repos", json!(null)).await.json();
     assert_eq!(repositories.as_array().map(Vec::len), Some(4), "{repositories}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn daemons_that_could_not_read_the_same_rows_do_not_run_at_the_same_time() {
+    let (Some(server), Some(bucket)) = (PostgresServer::start(), TestBucket::start().await) else { return };
+    let keys = tempfile::tempdir().expect("a directory");
+    let key_file = keys.path().join("secrets.key");
+    let database = server.database().await;
+    let config = shared_config(&server, &database, &bucket, &key_file);
+    let mut first = Binary::new(&config);
+    first.start().await;
+    let options = PostgresOptions {
+        url: StoreUrl::parse(&server.socket_url(&database)).expect("a URL"),
+        password_file: Some(server.password_file()),
+        ca_file: None,
+        max_connections: 2,
+        may_share: true,
+    };
+    let store = Store::open(Arc::new(PostgresEngine::open(options).await.expect("shared"))).await.expect("a store");
+    let level = value::FORMAT_LEVEL;
+    let older = &Node { id: OTHER, name: "old".into(), format_level: level - 1, ..Node::default() };
+    let entered = store.write(async |tx: Tx| nodes::enter(&tx, older, true, 0).await).await.expect("entered");
+    let message = refused(&config, &[]).await;
+    assert!(message.contains(&format!("cannot read format level {level}: old ")), "{message}");
+    store.write(async |tx: Tx| nodes::leave(&tx, OTHER, entered.epoch, 0).await).await.expect("left");
+    let other_file = keys.path().join("changed.key");
+    let key = std::fs::read_to_string(&key_file).expect("a key");
+    std::fs::write(&other_file, format!("{}\n{key}", "5a".repeat(32))).expect("written");
+    let message = refused(&shared_config(&server, &database, &bucket, &other_file), &[]).await;
+    assert!(message.contains("is not the one that the running daemons use: "), "{message}");
+    let raise = async |tx: Tx| {
+        tx.put(store_keys::format(), &Format { level: level + 1 });
+        Ok::<_, StoreError>(())
+    };
+    store.write(raise).await.expect("written");
+    assert_eq!(first.ended().await.code(), Some(4));
+    assert!(first.log().contains("install the newer version"), "{}", first.log());
 }

@@ -4,8 +4,13 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 
+use farrier_proto::store::Format;
+
 use super::*;
-use crate::store::engine::{Engine, MemoryEngine};
+use crate::store::{
+    engine::{Engine, MemoryEngine},
+    keys,
+};
 
 async fn enter(engine: impl Engine) -> (Store, Clock, OwnNode) {
     let store = Store::open(Arc::new(engine)).await.expect("a store");
@@ -50,4 +55,44 @@ async fn a_daemon_notices_that_another_one_has_its_data_directory() {
     let copy = OwnNode::enter(&store, &clock, 7, "copy".into()).await.expect("entered");
     assert!(!node.renew(&store, &clock).await.expect("a transaction"));
     assert!(copy.renew(&store, &clock).await.expect("a transaction"));
+}
+
+#[tokio::test]
+async fn nodes_whose_clocks_differ_agree_on_the_time_of_the_store() {
+    let server = Clock::manual(50_000_000);
+    let engine = MemoryEngine::shared_with_clock(server.clone());
+    let mut nodes = Vec::new();
+    for (id, machine_ms) in [(1, 50_600_000), (2, 49_400_000)] {
+        let store = Store::open(Arc::new(engine.clone())).await.expect("a store");
+        let clock = Clock::manual(machine_ms);
+        let node = OwnNode::enter(&store, &clock, id, "forge".into()).await.expect("entered");
+        nodes.push((store, clock, node));
+    }
+    let times = || nodes.iter().map(|(_, clock, _)| clock.now_ms()).collect::<Vec<_>>();
+    assert_eq!(times(), [50_000_000, 50_000_000]);
+    let pass = |ms| [&server, &nodes[0].1, &nodes[1].1].map(|clock| clock.advance_ms(ms));
+    pass(4_000);
+    nodes[0].1.jump_ms(86_400_000);
+    assert_eq!(times(), [50_004_000, 50_004_000], "setting the clock of a machine has no effect");
+    // After a failover, the new server has another time.
+    server.jump_ms(-3_000_000);
+    for (store, clock, node) in &nodes {
+        assert!(node.renew(store, clock).await.expect("renewed"));
+    }
+    assert_eq!(times(), [47_004_000, 47_004_000]);
+}
+
+#[tokio::test]
+async fn a_node_is_not_renewed_in_a_format_that_it_does_not_know() {
+    let (store, clock, node) = enter(MemoryEngine::shared()).await;
+    let raise = async |tx: Tx| {
+        tx.put(keys::format(), &Format { level: value::FORMAT_LEVEL + 1 });
+        Ok::<_, StoreError>(())
+    };
+    store.write(raise).await.expect("written");
+    let known = value::FORMAT_LEVEL;
+    let renewed = node.renew(&store, &clock).await;
+    assert!(matches!(renewed, Err(StoreError::Newer { found, .. }) if found == known + 1), "{renewed:?}");
+    let entered = OwnNode::enter(&store, &clock, 8, "forge".into()).await;
+    assert!(matches!(entered, Err(StoreError::Newer { .. })), "{entered:?}");
 }

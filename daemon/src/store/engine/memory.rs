@@ -16,6 +16,7 @@ use super::{
     optimistic::{RECENT_KEYS_MAX, Reads, RecentWrites, Version, check_sizes},
     orders::{Order, Orders},
 };
+use crate::clock::Clock;
 
 type Rows = BTreeMap<Key, Bytes>;
 
@@ -26,6 +27,7 @@ pub struct MemoryEngine {
     orders: Orders,
     faults: Faults,
     is_shared: bool,
+    clock: Option<Clock>,
     /// The next number of each kind. `None` until the engine is shared.
     numbers: Arc<Mutex<Option<BTreeMap<&'static str, u64>>>>,
     hints: MemoryHints,
@@ -146,6 +148,11 @@ impl MemoryEngine {
         Self { is_shared: true, ..Self::default() }
     }
 
+    /// Like [`MemoryEngine::shared`], with a clock of its own, as a server has.
+    pub fn shared_with_clock(clock: Clock) -> Self {
+        Self { clock: Some(clock), ..Self::shared() }
+    }
+
     /// Returns the fault injection of this engine.
     pub fn faults(&self) -> Faults {
         self.faults.clone()
@@ -164,6 +171,7 @@ impl MemoryEngine {
             reads: Mutex::default(),
             state: Arc::clone(&self.state),
             faults: self.faults.clone(),
+            clock: self.clock.clone(),
         })
     }
 }
@@ -241,6 +249,7 @@ struct MemoryTransaction {
     reads: Mutex<Reads>,
     state: Arc<Mutex<State>>,
     faults: Faults,
+    clock: Option<Clock>,
 }
 
 impl MemoryTransaction {
@@ -286,6 +295,11 @@ impl View for MemoryTransaction {
     async fn settled(&self) -> Result<u64, EngineError> {
         self.faults.check()?;
         Ok(self.settled)
+    }
+
+    async fn now_ms(&self) -> Result<Option<i64>, EngineError> {
+        self.faults.check()?;
+        Ok(self.clock.as_ref().map(Clock::now_ms))
     }
 }
 
