@@ -2,6 +2,7 @@
 
 mod error;
 mod ssh_sockets;
+mod supervise;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -14,6 +15,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 pub use self::error::RunError;
+use self::supervise::supervise;
 use crate::{
     background, backup,
     blob::digest::Digests,
@@ -63,7 +65,7 @@ use crate::{
     ssh::{self, HostKeys},
     store::{
         Store, StoreError, Tx, deliveries, identity, keyring::Keyring, order, packs, refs, repositories::orders,
-        sealing, value,
+        sealing,
     },
     tasks::{self, Tasks},
     telemetry::records::LogRecords,
@@ -204,28 +206,6 @@ pub async fn run_with_store(
     let ended = supervise(tasks, store, grace).await;
     tasks::blocking(move || git.end_processes()).await;
     ended
-}
-
-/// Waits until the daemon stops. Stops it with an error if another daemon has taken the store, or if a newer one has
-/// changed its format.
-async fn supervise(tasks: Tasks, store: Store, grace: Duration) -> Result<(), RunError> {
-    let stop = tasks.stop().clone();
-    let supervising = tasks.supervise(grace);
-    tokio::pin!(supervising);
-    tokio::select! {
-        ended = &mut supervising => Ok(ended?),
-        owner = store.lost() => {
-            stop.cancel();
-            // The reason is more important than how the tasks end.
-            _ = supervising.await;
-            Err(RunError::StoreLost { owner })
-        }
-        found = store.outdated() => {
-            stop.cancel();
-            _ = supervising.await;
-            Err(RunError::StoreNewer { found, known: value::FORMAT_LEVEL })
-        }
-    }
 }
 
 /// Returns the state of the listeners at the start. `bound`: the addresses for SSH.

@@ -84,7 +84,7 @@ pub enum DataDirError {
     },
     /// Nodes that are alive may not have the key with which this daemon encrypts.
     #[error(
-        "the first key of the secrets is not the one that the running daemons use: {nodes}; nothing was changed. Use the \
+        "the first key of the secrets is not that of the running daemons: {nodes}; nothing was changed. Use the \
          same key file, or stop them to change the key"
     )]
     KeyInUse {

@@ -10,8 +10,8 @@ use crate::{
     tasks,
 };
 
-/// Returns an error if a node that is alive could not read what this daemon is about to write: a newer format, or secrets
-/// that are encrypted with another key. Changes no rows.
+/// Returns an error if a node that is alive could not read what this daemon is about to write: a newer format, or
+/// secrets that are encrypted with another key. Changes no rows.
 pub(crate) async fn check_other_nodes(
     store: &Store,
     config: &Config,

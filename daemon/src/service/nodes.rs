@@ -132,7 +132,8 @@ impl OwnNode {
         self.renewed.borrow().epoch
     }
 
-    /// Renews the row, and measures the clock of the store. Returns `false` if another daemon has started with the same data directory.
+    /// Renews the row, and measures the clock of the store. Returns `false` if another daemon has started with the same
+    /// data directory.
     async fn renew(&self, store: &Store, clock: &Clock) -> Result<bool, StoreError> {
         let (epoch, sent_ms, now) = (self.epoch(), clock.monotonic_ms(), clock.now_ms());
         let renewed = store.write(async |tx: Tx| {

@@ -51,6 +51,7 @@ pub mod uploads;
 pub mod value;
 
 mod background_writes;
+mod format;
 mod sealed;
 mod transact;
 
@@ -67,6 +68,7 @@ use tokio::sync::watch;
 use self::{
     background_writes::ForegroundWrites,
     engine::{Engine, EngineError, EngineInfo, HintChannel, Key, Range, Scan},
+    format::{check_format, raise_format},
     keyring::Keyring,
     range_counts::RangeCounts,
 };
@@ -130,21 +132,6 @@ pub enum StoreError {
         /// Highest supported level.
         known: u32,
     },
-}
-
-/// Returns an error if this release cannot read what a newer one has written.
-async fn check_format(read: &impl Read) -> Result<(), StoreError> {
-    let found = read.get::<Format>(&keys::format()).await?.map_or(0, |format| format.level);
-    if found > value::FORMAT_LEVEL { Err(StoreError::Newer { found, known: value::FORMAT_LEVEL }) } else { Ok(()) }
-}
-
-/// Makes earlier releases refuse the data, because they cannot read what this release writes.
-async fn raise_format(tx: &Tx) -> Result<(), StoreError> {
-    let level = tx.get::<Format>(&keys::format()).await?.unwrap_or_default().level;
-    if level < value::FORMAT_LEVEL {
-        tx.put(keys::format(), &Format { level: value::FORMAT_LEVEL });
-    }
-    Ok(())
 }
 
 /// Reads rows. Implemented by snapshots and transactions.
@@ -381,7 +368,8 @@ impl Store {
         self.outdated.send_replace(Some(found));
     }
 
-    /// Waits until a newer daemon has given the store a format level that this release does not know. Returns the level.
+    /// Waits until a newer daemon has given the store a format level that this release does not know. Returns the
+    /// level.
     pub async fn outdated(&self) -> u32 {
         let mut outdated = self.outdated.subscribe();
         // Does not fail: this store has the sender.

@@ -75,7 +75,8 @@ impl Snapshot {
         Ok(self.counter().count_anew(range, filter).await?)
     }
 
-    /// Returns whether the counts of [`range_counts`](Self::range_counts) contain all commits that the snapshot contains.
+    /// Returns whether the counts of [`range_counts`](Self::range_counts) contain all commits that the snapshot
+    /// contains.
     pub(super) fn counts_are_exact(&self) -> bool {
         self.range_counts.are_exact()
     }

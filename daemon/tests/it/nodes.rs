@@ -155,7 +155,7 @@ async fn daemons_that_could_not_read_the_same_rows_do_not_run_at_the_same_time()
     let key = std::fs::read_to_string(&key_file).expect("a key");
     std::fs::write(&other_file, format!("{}\n{key}", "5a".repeat(32))).expect("written");
     let message = refused(&shared_config(&server, &database, &bucket, &other_file), &[]).await;
-    assert!(message.contains("is not the one that the running daemons use: "), "{message}");
+    assert!(message.contains("is not that of the running daemons: "), "{message}");
     let raise = async |tx: Tx| {
         tx.put(store_keys::format(), &Format { level: level + 1 });
         Ok::<_, StoreError>(())

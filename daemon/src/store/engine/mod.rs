@@ -275,8 +275,8 @@ pub trait Engine: Send + Sync + 'static {
         Ok(None)
     }
     /// Lets other processes use the data at the same time, from now on. Can be repeated after an error. Does nothing if
-    /// the engine cannot be shared. `numbers`: the kinds of numbers that the engine gives from now on, with the first of
-    /// each. The caller must not assign such numbers while this runs.
+    /// the engine cannot be shared. `numbers`: the kinds of numbers that the engine gives from now on, with the first
+    /// of each. The caller must not assign such numbers while this runs.
     async fn share(&self, _numbers: &[(&'static str, u64)]) -> Result<(), EngineError> {
         Ok(())
     }

@@ -26,8 +26,8 @@ fn sequence(kind: &str) -> String {
     format!("farrier_{}_ids", kind.replace('-', "_"))
 }
 
-/// Creates missing sequences that begin with the given numbers. `is_alone`: no other process uses the store, so existing
-/// ones are raised to these numbers.
+/// Creates missing sequences that begin with the given numbers. `is_alone`: no other process uses the store, so
+/// existing ones are raised to these numbers.
 pub(super) async fn prepare(client: &Client, numbers: &[(&'static str, u64)], is_alone: bool) -> Result<(), Error> {
     // The server executes all statements in one transaction, which holds the lock until its end.
     let mut sql = format!("SELECT pg_advisory_xact_lock({CREATE_LOCK});");

@@ -90,8 +90,8 @@ impl StoreOwner {
         self.lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets other daemons use the store from now on. Can be repeated after an error. `numbers`: the kinds of numbers, with
-    /// the first of each.
+    /// Lets other daemons use the store from now on. Can be repeated after an error. `numbers`: the kinds of numbers,
+    /// with the first of each.
     pub(super) async fn share(&self, numbers: &[(&'static str, u64)]) -> Result<(), EngineError> {
         let _changing = self.changing.lock().await;
         // All statements need the lock, so they use its connection.
