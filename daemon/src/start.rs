@@ -1,5 +1,6 @@
 //! Runs the daemon: opens the data, starts the tasks, serves until it is stopped.
 
+mod background_tasks;
 mod error;
 mod ssh_sockets;
 mod supervise;
@@ -35,7 +36,7 @@ use crate::{
     running,
     serve::{self, Admission, AdmissionLimits, ConnectionLimits, Listener, Pace},
     service::{
-        self, Context, ContextFields, Serving, SigningKeys, SshServing,
+        Context, ContextFields, Serving, SigningKeys, SshServing,
         access_watch::AccessChanges,
         accounts,
         artifacts::{Receiving, VerifiedContents},
@@ -50,11 +51,9 @@ use crate::{
         marked_uploads,
         migrations::{self, Migrations},
         mirrors::MirrorRuns,
-        nodes::{self, OwnNode},
+        nodes::OwnNode,
         quota_watch::QuotaWatch,
-        ref_moves,
         releases::downloads::DownloadCounts,
-        repositories,
         sign_in::SignIn,
         storage_use::StorageUse,
         tidying::Tidying,
@@ -158,30 +157,7 @@ pub async fn run_with_store(
     // Before the first request, so that it follows the entries of all requests.
     tasks.keep("audit", background::run_audit(context.clone()));
     tasks.keep("serve", serving);
-    tasks.keep("node", nodes::run(context.clone()));
-    tasks.keep("delivery shards", service::delivery_shards::run(context.clone()));
-    tasks.keep("hints", service::hints::run(context.clone()));
-    tasks.keep("sweep", background::run_sweep(context.clone()));
-    tasks.keep("prune", background::run_prune(context.clone()));
-    tasks.keep("dropped packs", background::run_dropped_packs(context.clone()));
-    if context.packs.is_some() {
-        tasks.keep("packs in the bucket", background::run_bucket_packs(context.clone()));
-    }
-    if context.copies.has_others() {
-        tasks.keep("copies", background::run_copies(context.clone()));
-    }
-    tasks.keep("mirrors", background::run_mirrors(context.clone()));
-    tasks.keep("trim", background::run_trim(context.clone()));
-    tasks.keep("expired tokens", background::run_token_expiry(context.clone()));
-    tasks.keep("unfinished uploads", background::run_unfinished_uploads(context.clone()));
-    tasks.keep("unused LFS objects", background::run_lfs_collection(context.clone()));
-    tasks.keep_in_background("deliver", delivery::run(context.delivery.clone()));
-    tasks.keep_in_background("bundles", background::run_bundles(context.clone()));
-    tasks.keep_in_background("storage by owner", background::run_storage_use(context.clone()));
-    tasks.keep_in_background("fan-out", background::run_fan_out(context.clone()));
-    tasks.short(ref_moves::adopt_marked(context.clone()));
-    tasks.short(repositories::fill_branch_counts(context.clone()));
-
+    background_tasks::start(&tasks, &context);
     if let Some((sockets, keys)) = ssh {
         tasks.keep("ssh", ssh::serve(context.clone(), sockets, keys));
     }
