@@ -8,7 +8,7 @@ use std::{
 
 use farrierd::{
     args::PlaceName,
-    blob::CopiedBlocks,
+    blob::BlockCopyCounts,
     config::Config,
     data_dir::{self, BlobPlace, CopyBlobsError},
 };
@@ -25,7 +25,7 @@ pub(super) fn copy(config: &Config, to: PlaceName) -> ExitCode {
         PlaceName::Directory => BlobPlace::Directory,
     };
     let (is_terminal, mut shown) = (std::io::stderr().is_terminal(), Instant::now());
-    let progress = |counts: &CopiedBlocks| {
+    let progress = |counts: &BlockCopyCounts| {
         if is_terminal && shown.elapsed() >= PROGRESS_EVERY {
             shown = Instant::now();
             eprintln!("{} blocks copied, {} bytes", counts.copied, counts.bytes);
@@ -39,7 +39,7 @@ pub(super) fn copy(config: &Config, to: PlaceName) -> ExitCode {
             return ExitCode::from(code);
         }
     };
-    let CopiedBlocks { copied: count, bytes, present, changed } = copied.blocks;
+    let BlockCopyCounts { copied: count, bytes, present, changed } = copied.blocks;
     let next = match place {
         _ if copied.is_in_use => "A daemon uses the data directory: stop it, then run this command again",
         BlobPlace::Bucket => "Start the daemon with this configuration, then run farrierd check-data --content",

@@ -11,7 +11,7 @@ const AT_ONCE: usize = 4;
 
 /// The result of [`copy_blocks`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CopiedBlocks {
+pub struct BlockCopyCounts {
     /// Blocks that were copied.
     pub copied: u64,
     /// Their size, bytes.
@@ -22,7 +22,7 @@ pub struct CopiedBlocks {
     pub changed: u64,
 }
 
-impl CopiedBlocks {
+impl BlockCopyCounts {
     fn add(&mut self, block: BlockRef, outcome: Outcome) {
         match outcome {
             Outcome::Copied => {
@@ -44,9 +44,9 @@ enum Outcome {
 pub async fn copy_blocks(
     from: &dyn BlobStore,
     to: &dyn BlobStore,
-    mut progress: impl FnMut(&CopiedBlocks),
-) -> Result<CopiedBlocks, BlobError> {
-    let mut counts = CopiedBlocks::default();
+    mut progress: impl FnMut(&BlockCopyCounts),
+) -> Result<BlockCopyCounts, BlobError> {
+    let mut counts = BlockCopyCounts::default();
     let mut uploads = from.uploads();
     while let Some(key) = uploads.try_next().await? {
         let present: BTreeMap<u64, u64> = to.files(key).map_ok(|block| (block.file, block.size)).try_collect().await?;
@@ -112,11 +112,11 @@ mod tests {
         put(&to, 9, b"of the target").await;
         let mut reported = 0;
         let copied = copy_blocks(&from, &to, |_| reported += 1).await.expect("copied");
-        assert_eq!(copied, CopiedBlocks { copied: 2, bytes: 5, present: 0, changed: 0 });
+        assert_eq!(copied, BlockCopyCounts { copied: 2, bytes: 5, present: 0, changed: 0 });
         assert_eq!(reported, 1);
         put(&from, 3, b"later").await;
         let copied = copy_blocks(&from, &to, |_| ()).await.expect("copied");
-        assert_eq!(copied, CopiedBlocks { copied: 1, bytes: 5, present: 2, changed: 0 });
+        assert_eq!(copied, BlockCopyCounts { copied: 1, bytes: 5, present: 2, changed: 0 });
         let blocks: Arc<[BlockRef]> = [(1, 5), (3, 5), (9, 13)].map(|(file, size)| BlockRef { file, size }).into();
         let content: Vec<Bytes> = to.read(KEY, blocks, 0..23).try_collect().await.expect("read");
         assert_eq!(content.concat(), b"firstlaterof the target");

@@ -23,7 +23,7 @@ use futures_util::stream::BoxStream;
 use rustix::fs::StatVfsMountFlags;
 
 pub use self::{
-    copy_blocks::{CopiedBlocks, copy_blocks},
+    copy_blocks::{BlockCopyCounts, copy_blocks},
     error::{BlobError, BucketError},
     local::LocalBlobs,
     reader::BlockReader,

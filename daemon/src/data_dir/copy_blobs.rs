@@ -15,7 +15,7 @@ use super::{
     lock,
 };
 use crate::{
-    blob::{BlobError, CopiedBlocks, LocalBlobs, S3Blobs, copy_blocks},
+    blob::{BlobError, BlockCopyCounts, LocalBlobs, S3Blobs, copy_blocks},
     config::{BlobsConfig, Config},
     store::ids::IdKind,
     tasks,
@@ -65,7 +65,7 @@ impl From<BlobError> for CopyBlobsError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopiedBlobs {
     /// What was copied.
-    pub blocks: CopiedBlocks,
+    pub blocks: BlockCopyCounts,
     /// Whether a daemon uses the data directory, so that blocks may be missing.
     pub is_in_use: bool,
 }
@@ -75,7 +75,7 @@ pub struct CopiedBlobs {
 pub async fn copy_blobs(
     config: &Config,
     to: BlobPlace,
-    progress: impl FnMut(&CopiedBlocks),
+    progress: impl FnMut(&BlockCopyCounts),
 ) -> Result<CopiedBlobs, CopyBlobsError> {
     let Some(url) = &config.blobs.url else { return Err(CopyBlobsError::NoUrl) };
     let unusable = |source| DataDirError::from_io(config, source);

@@ -83,8 +83,8 @@ async fn open_as_is(config: &Config, engine: Arc<dyn Engine>) -> Result<Store, D
     opened.map_err(|source| DataDirError::from_store(config, source).refined(config))
 }
 
-/// Opens the engine of the store for this process alone. `unchanged`: the store must exist and is only read; all pages of
-/// a file are checked.
+/// Opens the engine of the store for this process alone. `unchanged`: the store must exist and is only read; all pages
+/// of a file are checked.
 pub(super) async fn open_engine_of(config: &Config, unchanged: bool) -> Result<Arc<dyn Engine>, DataDirError> {
     if config.store.engine == StoreEngine::Postgres {
         return open_postgres(config, unchanged, false).await;

@@ -41,7 +41,8 @@ struct Identity {
     next_file: u64,
 }
 
-/// The numbers of files that are recorded, as far as this daemon knows. They are recorded before a block with the number is sent.
+/// The numbers of files that are recorded, as far as this daemon knows. They are recorded before a block with the
+/// number is sent.
 #[derive(Default)]
 pub(super) struct RecordedFiles {
     /// Identity of the store, and the object of the node. Not set: the bucket is not paired, and nothing is recorded.
@@ -76,8 +77,8 @@ impl S3Blobs {
                 "it belongs to another store; nothing was changed. Correct blobs.url, or run farrierd check-data \
                  --adopt to use these objects with this store",
             ),
-            // The numbers are recorded ahead, so some may be missing in the store. Another daemon may have recorded more
-            // since the store was read.
+            // The numbers are recorded ahead, so some may be missing in the store. Another daemon may have recorded
+            // more since the store was read.
             Some(found) if found.next_file > next_file.saturating_add(2 * STEP) => self.refused(
                 "it has newer blocks than the store, which was probably restored from a backup; nothing was changed. \
                  Restore a newer backup, or run farrierd check-data --adopt to set the newer blocks aside",

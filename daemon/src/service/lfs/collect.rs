@@ -6,10 +6,10 @@
 //!
 //! Acknowledged data that this could remove: objects that clients have uploaded. What prevents it: before anything is
 //! removed, the refs are read again under the lock of the repository, and what they reach beyond the first search is
-//! searched as well. The transaction that removes objects fails if another node has moved a ref since. Their files are compared with the rows first, and written again if they
-//! differ; a repository whose files still differ loses nothing, nor does one whose search failed. An upload, and an
-//! answer to a client that the repository has the object, clear the mark in a transaction, so a push in progress has at
-//! least that time to deliver the files.
+//! searched as well. The transaction that removes objects fails if another node has moved a ref since. The files of
+//! refs are compared with the rows first, and written again if they differ; a repository whose files still differ loses
+//! nothing, nor does one whose search failed. An upload, and an answer to a client that the repository has the object,
+//! clear the mark in a transaction, so a push in progress has at least that time to deliver the files.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},

@@ -2,8 +2,8 @@
 //! mirrors).
 //!
 //! The store says which mirrors are due. One node at a time runs mirrors. [`start_due`] claims them in memory and runs
-//! each in a task of its own, so a restart needs no special code: what was not recorded is still due. A run moves refs only at its end, by the
-//! function that applies pushes. Nothing but a complete answer of the source deletes a ref.
+//! each in a task of its own, so a restart needs no special code: what was not recorded is still due. A run moves refs
+//! only at its end, by the function that applies pushes. Nothing but a complete answer of the source deletes a ref.
 
 pub mod across;
 mod failure;

@@ -36,9 +36,9 @@ pub async fn set_unreferenced(tx: &Tx, repository: u64, oid: &Oid, unreferenced_
 /// Removes those of `oids` from a repository that no file has named since `until_ms` or before. Returns their number
 /// and size.
 ///
-/// The objects may have been acknowledged to clients. The caller holds the lock of the repository, has just searched all
-/// its refs, and checks in the transaction that no other node has moved one. The transaction reads the rows again: an upload, or an answer to a client that the repository has the
-/// object, has set them to 0.
+/// The objects may have been acknowledged to clients. The caller holds the lock of the repository, has just searched
+/// all its refs, and checks in the transaction that no other node has moved one. The transaction reads the rows again:
+/// an upload, or an answer to a client that the repository has the object, has set them to 0.
 pub async fn remove(
     tx: &Tx,
     repository: u64,

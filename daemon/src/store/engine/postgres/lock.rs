@@ -161,8 +161,8 @@ pub(super) async fn take(client: &Client, access: Access) -> Result<(Vec<u8>, bo
     }
 }
 
-/// Lets other daemons use the ID `id` of the owner, which has the lock alone. Returns `false` if the row has another ID.
-/// They can use it as soon as the lock is free.
+/// Lets other daemons use the ID `id` of the owner, which has the lock alone. They can use it as soon as the lock is
+/// free. Returns `false` if the row has another ID.
 pub(super) async fn offer(client: &Client, id: &[u8]) -> Result<bool, Error> {
     client.batch_execute(ADD_SHARED).await?;
     Ok(client.execute("UPDATE farrier_owner SET shared_id = id WHERE id = $1", &[&id]).await? > 0)

@@ -6,10 +6,10 @@
 //! finds the new ID and is not used. So nothing that a previous owner sends takes effect after the new owner has
 //! started.
 //!
-//! An owner can share the store: it records that others may use its ID, and takes the lock in shared mode instead. Other
-//! daemons then take the lock in shared mode, and use the same ID. They end no connections, also when all daemons were
-//! stopped meanwhile. A process that needs the store alone waits until no daemon has the lock, and writes a new ID:
-//! a daemon that had lost its lock without noticing it cannot use the store any more.
+//! An owner can share the store: it records that others may use its ID, and takes the lock in shared mode instead.
+//! Other daemons then take the lock in shared mode, and use the same ID. They end no connections, also when all daemons
+//! were stopped meanwhile. A process that needs the store alone waits until no daemon has the lock, and writes a new
+//! ID: a daemon that had lost its lock without noticing it cannot use the store any more.
 
 use std::{
     sync::{
