@@ -12,6 +12,7 @@ use super::{
     Context, Error,
     access::{self, AccessLevel, Action},
     audit::{self, AuditRecorder, Entry, Object, RequestScope},
+    bucket_packs,
     commit_outcome::{CommitOutcome, run_until_known},
     events::{Actor, EventKind, EventRecorder, Subject},
     hooks::DefaultHookCopies,
@@ -216,6 +217,7 @@ async fn insert(
         forks::added(&tx, &row).await?;
         refs::create(&tx, row.id, row.sha256, new_ref.closed, &new_ref.tips);
         if let Some(packs) = &new_ref.packs {
+            bucket_packs::require_recent(context, &tx, packs).await?;
             pack_rows::replace(&tx, row.id, packs).await?;
         }
         let mut audited = entry(&row, &owner, &source);

@@ -142,6 +142,7 @@ pub(super) async fn add_unnamed(context: &Context, repository: u64, lock: &Repos
         // Read again: the repository may have been deleted, or objects that the packs name may have been pruned.
         let now = refs::version(&tx, repository).await?.filter(|now| now.has_manifest);
         if now.is_some_and(|now| now.prune_epoch == version.prune_epoch) {
+            bucket_packs::require_recent(context, &tx, added).await?;
             packs::add(&tx, repository, added);
         }
         Ok::<_, Error>(())

@@ -17,7 +17,7 @@ use std::{collections::BTreeSet, error::Error as StdError};
 
 use farrier_proto::store::{Repository, RepositoryVersion};
 
-use super::{Context, Error, packs};
+use super::{Context, Error, bucket_packs, packs};
 use crate::{
     clock::Millis,
     git::{
@@ -170,6 +170,7 @@ pub(super) async fn exchange(
         let of_dropped = |(name, _): &(&String, &_)| dropped.contains(name);
         let packs = basis.packs.iter().filter(of_dropped).map(|(name, pack)| (name.clone(), pack.clone()));
         dropped_packs::drop_all(&tx, repository, &packs.collect(), due_ms);
+        bucket_packs::require_recent(context, &tx, added).await?;
         pack_rows::add(&tx, repository, added);
         if objects == Objects::Leave {
             refs::begin_hiding(&tx, repository).await?;

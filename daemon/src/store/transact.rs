@@ -167,7 +167,7 @@ impl Tx {
     }
 
     /// Returns the time by the clock of the store. It is that of the daemon, `clock_ms`, if the engine has none.
-    pub(super) async fn now_ms(&self, clock_ms: Millis) -> Result<Millis, StoreError> {
+    pub async fn now_ms(&self, clock_ms: Millis) -> Result<Millis, StoreError> {
         Ok(self.inner.read(self.inner.transaction.now_ms().await)?.unwrap_or(clock_ms))
     }
 

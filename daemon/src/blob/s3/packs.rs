@@ -1,7 +1,7 @@
 //! Stores the packs of repositories as objects: `<prefix>/g/<repository>/<name>/<object>.pack` and `.idx`.
 //!
-//! The objects of a pack are written once under a random name that is never used again, so a request may be repeated
-//! and its outcome may be unknown. A pack is in the bucket if a row names its objects.
+//! The objects of a pack are written once under a name with random digits that is never used again, so a request may be
+//! repeated and its outcome may be unknown. A pack is in the bucket if a row names its objects.
 
 use std::{
     fmt,
@@ -43,7 +43,8 @@ pub struct PackObject {
     pub repository: u64,
     /// The name of the pack in its repository.
     pub name: String,
-    /// The random name of the objects.
+    /// The name of the objects: 32 hexadecimal digits, of which the first 12 are the time and the others are random.
+    /// Earlier releases chose all of them randomly.
     pub object: String,
 }
 
@@ -70,9 +71,15 @@ impl PackFile {
 }
 
 impl PackObject {
-    /// Returns unused names for the objects of a pack.
-    pub fn new(repository: u64, name: &str) -> Self {
-        Self { repository, name: name.to_owned(), object: hex::encode(secret::random_bytes::<16>()) }
+    /// Returns unused names for the objects of a pack, which begin with the time.
+    pub fn new(repository: u64, name: &str, now_ms: Millis) -> Self {
+        let object = format!("{now_ms:012x}{}", hex::encode(secret::random_bytes::<10>()));
+        Self { repository, name: name.to_owned(), object }
+    }
+
+    /// Returns when the name `object` was chosen.
+    pub fn chosen_ms(object: &str) -> Option<Millis> {
+        Millis::from_str_radix(object.get(..12)?, 16).ok()
     }
 }
 

@@ -2,9 +2,10 @@
 //!
 //! Acknowledged data that this could remove: a pack that a row names, or is about to name. An object with a row is
 //! never removed: the row is read again right before. An object is stored minutes before its row is written at the
-//! latest, and only objects that the server received a day ago are removed. The clock of the server counts. No other
-//! daemon writes rows: a daemon that was suspended for a day has lost the store. Objects of rows that were deleted stay
-//! for `blobs.keep_deleted_secs`, so that a store that is restored to a point in this time has its packs.
+//! latest, and only objects that the server received a day ago are removed. The clock of the server counts. A daemon of
+//! another node that was suspended meanwhile writes no row for objects that it stored more than half a day ago
+//! (`require_recent`). Objects of rows that were deleted stay for `blobs.keep_deleted_secs`, so that a store that is
+//! restored to a point in this time has its packs.
 
 use futures_util::TryStreamExt as _;
 

@@ -8,7 +8,7 @@ use farrier_proto::store::{MigrationState, Repository};
 use crate::{
     git::{import::NewRef, ref_name::HEADS},
     service::{
-        Context, Error,
+        Context, Error, bucket_packs,
         commit_outcome::{CommitOutcome, run_until_known},
         events::{Actor, EventKind, EventRecorder, Subject},
         mirrors, packs,
@@ -75,6 +75,7 @@ pub(super) async fn record(
         // Not closed: a server that offers plain files can have sent packs with missing objects.
         refs::create(&tx, id, imported.sha256, false, tips);
         if let Some(packs) = packs {
+            bucket_packs::require_recent(context, &tx, packs).await?;
             pack_rows::replace(&tx, id, packs).await?;
         }
         let subject = Subject { repository: &row, owner, actor };

@@ -14,6 +14,7 @@ use crate::{
     service::{
         Context,
         audit::{Entry, RequestScope},
+        bucket_packs,
         pushes::forced,
     },
     store::{
@@ -44,6 +45,7 @@ pub(super) async fn commit(
             let written = if now.changes.is_empty() {
                 None
             } else {
+                bucket_packs::require_recent(context, &tx, packs).await?;
                 packs::add(&tx, moves.repository, packs);
                 Some(facts.write(&tx, (&before, &version), &now.changes, (size, entry), numbers).await?)
             };

@@ -10,6 +10,7 @@ use crate::{
         Context, Error,
         access::{self, AccessLevel, Action},
         audit::{self, AuditRecorder, Entry, Object},
+        bucket_packs,
         commit_outcome::{CommitOutcome, run_until_known},
         events::{Actor, EventKind, EventRecorder, Subject},
         hooks::DefaultHookCopies,
@@ -267,6 +268,7 @@ pub(in crate::service) async fn insert(
         if row.migration.is_none() {
             refs::create(&tx, row.id, row.sha256, new_ref.closed, &new_ref.tips);
             if let Some(packs) = &new_ref.packs {
+                bucket_packs::require_recent(context, &tx, packs).await?;
                 pack_rows::replace(&tx, row.id, packs).await?;
             }
         }
