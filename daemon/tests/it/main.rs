@@ -10,6 +10,7 @@ mod backups;
 mod cache_server;
 mod caches;
 mod check_data;
+mod cluster;
 mod conditional;
 mod data_dir;
 mod deleted;

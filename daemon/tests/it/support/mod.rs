@@ -2,6 +2,7 @@
 //! the official artifact clients; the real git; a proxy in front of the daemon; and the `farrierd`
 //! program as a child process, for tests that need a process.
 
+mod balancer;
 mod binary;
 pub mod bucket;
 pub mod client;
@@ -30,6 +31,7 @@ mod waiting;
 use std::time::Duration;
 
 pub use self::{
+    balancer::Balancer,
     binary::{Binary, stored},
     daemon::{TestDaemon, store_keys},
     gitdir::{GitDir, Import, run},
