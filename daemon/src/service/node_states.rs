@@ -1,6 +1,6 @@
 //! The states of all nodes, for the status and the health check.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use farrier_common::api::NodeStatus;
 use farrier_proto::store::Node;
@@ -56,7 +56,7 @@ pub(super) async fn all(context: &Context) -> Result<Vec<NodeStatus>, Error> {
     for (name, lease) in leases::all(&read).await? {
         names.entry((lease.node, lease.epoch)).or_default().push(name);
     }
-    let mut rows = nodes::all(&read).await?;
+    let mut rows = not_replaced(nodes::all(&read).await?, now);
     rows.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
     let shown = rows.into_iter().map(|row| {
         let state = NodeState::of(&row, now);
@@ -80,11 +80,20 @@ pub(super) async fn has_lost_nodes(context: &Context) -> Result<bool, Error> {
         return Ok(false);
     }
     let now = context.now_ms();
-    let rows = nodes::all(&context.store.read().await?).await?;
+    let rows = not_replaced(nodes::all(&context.store.read().await?).await?, now);
     let is_lost = |row: &Node| {
         matches!(NodeState::of(row, now), NodeState::Late | NodeState::Gone) && now - row.until_ms < LOST_MS
     };
     Ok(rows.iter().any(is_lost))
+}
+
+/// Leaves out the nodes that have ended and whose name a live node has: their data directory was lost, and the daemon
+/// was started with another one.
+fn not_replaced(mut rows: Vec<Node>, now: Millis) -> Vec<Node> {
+    let live = rows.iter().filter(|row| NodeState::of(row, now) == NodeState::Live);
+    let names: BTreeSet<String> = live.map(|row| row.name.clone()).collect();
+    rows.retain(|row| NodeState::of(row, now) == NodeState::Live || !names.contains(&row.name));
+    rows
 }
 
 /// Replaces names that differ only in a number at the end by their number: `deliveries 3` and `deliveries 7` become
@@ -112,6 +121,14 @@ mod tests {
         let words = |left| [999_999, 1_000_000, 1_059_999, 1_060_000].map(|now| NodeState::of(&row(left), now).word());
         assert_eq!(words(false), ["live", "late", "late", "gone"]);
         assert_eq!(words(true), ["live", "stopped", "stopped", "stopped"]);
+    }
+
+    #[test]
+    fn an_ended_node_is_left_out_if_a_live_one_has_its_name() {
+        let row = |id, name: &str, until_ms| Node { id, name: name.into(), until_ms, ..Node::default() };
+        let rows = vec![row(1, "one", 9), row(2, "one", 20), row(3, "two", 9), row(4, "one", 30)];
+        let ids: Vec<u64> = not_replaced(rows, 10).into_iter().map(|row| row.id).collect();
+        assert_eq!(ids, [2, 3, 4]);
     }
 
     #[test]
