@@ -16,6 +16,8 @@ const DAY_MS: Millis = 86_400_000;
 /// Pause before the first search, so that a start is not slowed down.
 const FIRST_MS: Millis = 3_600_000;
 
+/// Pause before a node that could not begin the daily search tries it again.
+const RETRY_MS: Millis = 3_600_000;
 /// Pause after a failure of the store.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(60);
 /// The lease under which one node at a time searches.
@@ -33,7 +35,10 @@ pub async fn run(context: Context) {
             let searched = nodes::under_lease(&context, LEASE, search(&context, is_due, &mut searched)).await;
             match searched {
                 // A dry run does not replace a search.
-                Ok(Some(Some(task))) if !task.dry_run => next_ms = context.now_ms().saturating_add(DAY_MS),
+                Ok(Some(Some(task))) if task.dry_run => {}
+                Ok(Some(Some(_))) => next_ms = context.now_ms().saturating_add(DAY_MS),
+                // Another node has the lease, or a search runs already.
+                Ok(_) if is_due => next_ms = context.now_ms().saturating_add(RETRY_MS),
                 Ok(_) => {}
                 Err(error) => {
                     tracing::warn!(
