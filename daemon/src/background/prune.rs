@@ -50,9 +50,14 @@ async fn step(context: &Context, adopt_ms: &mut Option<Millis>) -> Result<Option
         let all_adopted = ref_moves::adopt_all(context).await?;
         *adopt_ms = (!all_adopted).then(|| context.now_ms().saturating_add(ADOPTION_PAUSE_MS));
     }
-    let next = match nodes::under_lease(context, LEASE, prune::prune_due(context)).await? {
-        Some(next) => next,
-        None => nodes::next_check_ms(context, None),
+    let next = if context.config.git.prune_after_days == 0 {
+        // Takes no lease, so that a node with another configuration can prune.
+        None
+    } else {
+        match nodes::under_lease(context, LEASE, Box::pin(prune::prune_due(context))).await? {
+            Some(next) => next,
+            None => nodes::next_check_ms(context, None),
+        }
     };
     Ok(next.into_iter().chain(*adopt_ms).min())
 }

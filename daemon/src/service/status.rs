@@ -51,8 +51,10 @@ enum PartHealth {
 /// Returns whether requests can be served, and all problems.
 pub async fn health(context: &Context) -> Health {
     let mut health = Health::default();
+    let store = store(context).await;
+    let has_store = !matches!(store, PartHealth::Fail(_));
     let mut parts = vec![
-        ("store", store(context).await),
+        ("store", store),
         ("disk", disk(context).await),
         ("deliveries", deliveries(context).await),
         ("audit", audit(context)),
@@ -61,7 +63,8 @@ pub async fn health(context: &Context) -> Health {
     if context.packs.is_some() {
         parts.push(("bucket", bucket(context).await));
     }
-    if context.store.is_shared() {
+    // Without the store, this would only wait.
+    if context.store.is_shared() && has_store {
         parts.push(("nodes", nodes(context).await));
     }
     let mut worst = "pass";
@@ -151,10 +154,9 @@ async fn bucket(context: &Context) -> PartHealth {
 /// Checks the other nodes.
 async fn nodes(context: &Context) -> PartHealth {
     match node_states::has_lost_nodes(context).await {
-        Ok(false) => PartHealth::Pass,
         Ok(true) => PartHealth::Warn("a node has ended without having been stopped: see the nodes in the status"),
-        // The check of the store reports the reason.
-        Err(_) => PartHealth::Pass,
+        // The check of the store reports the reason of an error.
+        Ok(false) | Err(_) => PartHealth::Pass,
     }
 }
 

@@ -56,6 +56,7 @@ pub async fn beside(first: &TestDaemon, store: Store, change: impl FnOnce(&mut C
             fs::copy(first.data_dir().join(file), config.data_dir.join(file)).expect("a file");
         }
         config.webhook.allowed_hosts = "external, loopback".into();
+        config.node.name = Some("beside".into());
         change(config);
     })
     .await
