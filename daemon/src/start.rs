@@ -2,6 +2,7 @@
 
 mod background_tasks;
 mod error;
+mod prepare;
 mod ssh_sockets;
 mod supervise;
 
@@ -24,7 +25,7 @@ use crate::{
     config::{Config, LiveConfig},
     control::Control,
     copies::Copies,
-    data_dir::{self, DataDirError, KeySources, OpenedBlobs},
+    data_dir::{self, DataDirError, OpenedBlobs},
     delivery::{self, DeliveryContext, DeliveryFields},
     git::{self, Git},
     hints::{DueWork, OutgoingHints},
@@ -38,7 +39,6 @@ use crate::{
     service::{
         Context, ContextFields, Serving, SigningKeys, SshServing,
         access_watch::AccessChanges,
-        accounts,
         artifacts::{Receiving, VerifiedContents},
         audit::AuditLog,
         backups::BackupState,
@@ -62,10 +62,7 @@ use crate::{
     set_aside::SetAside,
     shares::MemoryBudget,
     ssh::{self, HostKeys},
-    store::{
-        Store, StoreError, Tx, deliveries, identity, keyring::Keyring, order, packs, refs, repositories::orders,
-        sealing,
-    },
+    store::{Store, StoreError, Tx, identity, packs},
     tasks::{self, Tasks},
     telemetry::records::LogRecords,
     wake::Wake,
@@ -198,21 +195,6 @@ fn serving(config: &Config, now: Millis, listeners: &[Listener], bound: &[Socket
     }
 }
 
-/// Brings rows of an earlier release to the present form, and creates the first administrator if there is none.
-async fn complete_rows(store: &Store, keyring: Keyring, now: Millis) -> Result<(), StoreError> {
-    let encrypted = sealing::encrypt_all(store, keyring).await?;
-    if encrypted.rows > 0 {
-        tracing::info!(rows = encrypted.rows, "secrets in the store were encrypted with the current key");
-    }
-    orders::add_missing(store).await?;
-    // Before anything reads a ref.
-    refs::convert(store).await?;
-    deliveries::index_all(store).await?;
-    order::raise(store).await?;
-    packs::prepare(store).await?;
-    accounts::ensure_administrator(store, now).await
-}
-
 async fn build(
     store: Store,
     config: Config,
@@ -222,18 +204,9 @@ async fn build(
     tasks: Tasks,
 ) -> Result<(Context, Option<(Vec<TcpListener>, HostKeys)>), RunError> {
     data_dir::create_dir(&config.data_dir)?;
-    let pair_failed = |error| DataDirError::from_pair(&config, error);
-    // Before anything is created or changed in the data directory. A store of other data usually has another key, so
-    // the data is compared first.
-    data_dir::check(&store, &config).await.map_err(pair_failed)?;
-    let keys = KeySources::read(&config).await?;
-    keys.check(&store, &data_dir::store_location(&config)).await?;
-    data_dir::check_other_nodes(&store, &config, &clock, &keys).await?;
-    data_dir::pair(&store, &config, &clock).await.map_err(pair_failed)?;
+    prepare::prepare(&store, &config, &clock).await?;
     let now = clock.now_ms();
     let failed = |source| DataDirError::from_store(&config, source).refined(&config);
-    let keyring = keys.keyring_or_create(&config).await?;
-    complete_rows(&store, keyring, now).await.map_err(failed)?;
     let keys = signing_keys(&store, now).await.map_err(failed)?;
     let hints = OutgoingHints::new(store.is_shared());
     let audit = AuditLog::open(&store, hints.clone()).await.map_err(failed)?;

@@ -32,7 +32,7 @@ pub async fn run(context: Context) {
         loop {
             context.lfs_collection.wake.wait(&context.clock, nodes::next_check_ms(&context, Some(next_ms))).await;
             let is_due = context.now_ms() >= next_ms;
-            let searched = nodes::under_lease(&context, LEASE, search(&context, is_due, &mut searched)).await;
+            let searched = nodes::under_lease(&context, LEASE, Box::pin(search(&context, is_due, &mut searched))).await;
             match searched {
                 // A dry run does not replace a search.
                 Ok(Some(Some(task))) if task.dry_run => {}

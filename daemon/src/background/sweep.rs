@@ -44,7 +44,7 @@ pub async fn run(context: Context) {
 /// Does everything that is due. Returns when the next work is due.
 async fn pass(context: &Context) -> Result<Option<Millis>, Error> {
     let of_node = pass_of_node(context).await?;
-    let of_store = nodes::under_lease(context, LEASE, pass_of_store(context)).await?;
+    let of_store = nodes::under_lease(context, LEASE, Box::pin(pass_of_store(context))).await?;
     let due = of_node.into_iter().chain(of_store.flatten()).min();
     Ok(nodes::next_check_ms(context, due))
 }

@@ -34,6 +34,7 @@ impl BlockCopyCounts {
     }
 }
 
+#[derive(Clone, Copy)]
 enum Outcome {
     Copied,
     Changed,

@@ -99,10 +99,8 @@ async fn open_postgres(config: &Config, existing: bool, may_share: bool) -> Resu
     let options = postgres_options(config, may_share);
     // The configuration is refused without a URL.
     let options = options.ok_or_else(|| DataDirError::from_store(config, EngineError::NoStore.into()))?;
-    let opened = match existing {
-        true => PostgresEngine::open_existing(options).await,
-        false => PostgresEngine::open(options).await,
-    };
+    let opened =
+        if existing { PostgresEngine::open_existing(options).await } else { PostgresEngine::open(options).await };
     Ok(Arc::new(opened.map_err(|source| DataDirError::from_store(config, source.into()).refined(config))?))
 }
 

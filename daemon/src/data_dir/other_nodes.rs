@@ -32,17 +32,17 @@ pub(crate) async fn check_other_nodes(
     let is_older = |node: &&Node| (1..value::FORMAT_LEVEL).contains(&node.format_level);
     let older: Vec<&Node> = others.iter().filter(is_older).collect();
     if !older.is_empty() {
-        return Err(DataDirError::OlderNodes { nodes: names(older), level: value::FORMAT_LEVEL });
+        return Err(DataDirError::OlderNodes { nodes: names(&older), level: value::FORMAT_LEVEL });
     }
     let is_new = keys.all().next().is_some_and(|current| known.first().is_some_and(|known| *known != current.id()));
     if is_new && !others.is_empty() {
-        return Err(DataDirError::KeyInUse { nodes: names(others.iter().collect()) });
+        return Err(DataDirError::KeyInUse { nodes: names(&others.iter().collect::<Vec<_>>()) });
     }
     Ok(())
 }
 
 /// Returns the names and versions of nodes.
-fn names(nodes: Vec<&Node>) -> String {
+fn names(nodes: &[&Node]) -> String {
     let names: Vec<String> = nodes.iter().map(|node| format!("{} (version {})", node.name, node.version)).collect();
     names.join(", ")
 }

@@ -137,7 +137,7 @@ mod tests {
             assert_eq!(CopyFile::parse(&text[..length]), None, "{length}");
         }
         for damaged in
-            [format!("{text}x\n"), text.replace("copy 1", "copy 2"), text.replace("42", "-1"), text.replace("7", "")]
+            [format!("{text}x\n"), text.replace("copy 1", "copy 2"), text.replace("42", "-1"), text.replace('7', "")]
         {
             assert_eq!(CopyFile::parse(&damaged), None, "{damaged}");
         }

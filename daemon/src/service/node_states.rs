@@ -31,7 +31,7 @@ impl NodeState {
         match now.saturating_sub(row.until_ms) {
             ..0 => Self::Live,
             _ if row.left => Self::Stopped,
-            ..LATE_MS => Self::Late,
+            0..LATE_MS => Self::Late,
             _ => Self::Gone,
         }
     }

@@ -47,7 +47,7 @@ pub(super) async fn begin_import(
     let row = &Task { keeps_failed, ..row_of(context, &TrackedTask::Migration(task.clone())) };
     let owner = |row: &Task| row.repository.as_ref().map(|repository| repository.owner_id);
     let begin = async |tx: Tx| {
-        let running = rows::all(&tx).await?.into_iter().filter(|other| rows::is_running(other));
+        let running = rows::all(&tx).await?.into_iter().filter(rows::is_running);
         if running.filter(|other| owner(other) == owner(row)).count() >= most {
             return Ok(false);
         }

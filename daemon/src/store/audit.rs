@@ -237,10 +237,11 @@ async fn matching(
         return Ok(rows.into_iter().map(|(_, row)| row).collect());
     }
     let key_filter = key_filter(filter);
-    let buckets = match snapshot.counts_are_exact() {
-        true => snapshot.range_counts(&all, &key_filter).await?,
+    let buckets = if snapshot.counts_are_exact() {
+        snapshot.range_counts(&all, &key_filter).await?
+    } else {
         // A bucket in which another daemon has just recorded the first entry must not be skipped.
-        false => vec![CountBucket::unknown(&all)],
+        vec![CountBucket::unknown(&all)]
     };
     let mut entries = Vec::new();
     for (index, bucket) in buckets.iter().enumerate() {

@@ -200,7 +200,7 @@ async fn request_run(context: &Context, repository: u64, name: &str) -> Result<(
 async fn run_claimed(context: &Context, claim: &Claim<'_>) -> Result<(), String> {
     let (repository, name) = (claim.key.0, claim.key.1.as_str());
     let requests = schedule::requests(context, repository, name).await.unwrap_or_default();
-    let result = share_and_run(context, claim).await;
+    let result = Box::pin(share_and_run(context, claim)).await;
     let counts = context.mirrors.counts();
     let (result, counter) = match result {
         Ok(()) => (Ok(()), if name.is_empty() { &counts.pulled } else { &counts.pushed }),

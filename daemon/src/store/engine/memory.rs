@@ -63,6 +63,7 @@ pub struct Faults {
 }
 
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fault of its own")]
 struct Armed {
     conflicts: u32,
     lost: Option<(LostCommit, u32)>,

@@ -60,7 +60,7 @@ pub(super) fn check(operations: &[Operation], last: &str) -> Result<usize, Strin
             (_, None) => {}
         }
     }
-    in_order(placed)?;
+    in_order(&placed)?;
     Ok(chain.len() - 1)
 }
 
@@ -84,7 +84,7 @@ fn chain<'a>(operations: &'a [Operation], last: &'a str) -> Result<Vec<&'a str>,
 }
 
 /// Checks that an operation that began after another one had ended did not take place before it.
-fn in_order(placed: Vec<(usize, &Operation)>) -> Result<(), String> {
+fn in_order(placed: &[(usize, &Operation)]) -> Result<(), String> {
     let mut by_end: Vec<_> = placed.iter().filter(|(_, operation)| operation.has_answer()).collect();
     by_end.sort_by_key(|(_, operation)| operation.ended);
     let mut by_start: Vec<_> = placed.iter().collect();

@@ -331,6 +331,9 @@ fn report(pushes: &Pushes, side: &SideWork, caused: &BTreeMap<Fault, usize>, cha
 
 /// The logs of all daemons.
 fn logs(cluster: &Cluster) -> String {
-    let logs = cluster.nodes.iter().enumerate();
-    logs.map(|(number, node)| format!("== node {number}\n{}\n", node.log())).collect()
+    let mut logs = String::new();
+    for (number, node) in cluster.nodes.iter().enumerate() {
+        writeln!(logs, "== node {number}\n{}", node.log()).expect("a string");
+    }
+    logs
 }

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::deliveries::{describe, descriptions, hook_with};
 use crate::support::{
-    Receiver, Reply, TestDaemon, bucket::TestBucket, cluster::shared_config, eventually, postgres::PostgresServer,
+    ReceivedRequest, Receiver, Reply, TestDaemon, bucket::TestBucket, cluster::shared_config, eventually,
+    postgres::PostgresServer,
 };
 
 /// Returns the state and the number of attempts of each delivery of a hook, oldest first.
@@ -73,7 +74,7 @@ async fn deliveries_continue_when_a_node_is_killed_or_sleeps_for_longer_than_its
     one.child().signal(Signal::STOP);
     changed(&other, "while it sleeps").await;
     let repeated = || {
-        let ids: Vec<String> = receiver.requests().iter().map(|request| request.id()).collect();
+        let ids: Vec<String> = receiver.requests().iter().map(ReceivedRequest::id).collect();
         ids.iter().position(|id| ids.iter().filter(|other| *other == id).count() > 1)
     };
     eventually("the delivery of the sleeping node is sent again", || async { repeated().is_some() }).await;

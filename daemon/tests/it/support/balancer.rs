@@ -1,4 +1,4 @@
-//! A proxy that gives each connection to the next daemon that accepts it, as HAProxy does with TCP.
+//! A proxy that gives each connection to the next daemon that accepts it, as a balancer for TCP does.
 
 use std::sync::{
     Arc,

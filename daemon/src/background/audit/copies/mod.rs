@@ -163,9 +163,10 @@ impl<'a> Copier<'a> {
 
     /// Returns the key of the position of this node.
     fn position_key(&self) -> String {
-        match self.context.store.is_shared() {
-            true => self.output.key_of_node(self.context.node.id()),
-            false => self.output.key().to_owned(),
+        if self.context.store.is_shared() {
+            self.output.key_of_node(self.context.node.id())
+        } else {
+            self.output.key().to_owned()
         }
     }
 
