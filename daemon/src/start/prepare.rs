@@ -8,8 +8,8 @@ use crate::{
     store::{Store, StoreError, deliveries, keyring::Keyring, order, packs, refs, repositories::orders, sealing},
 };
 
-/// Checks that the store and the data directory belong together and that other nodes accept this daemon, pairs them, and
-/// brings the rows to the present form.
+/// Checks that the store and the data directory belong together and that other nodes accept this daemon, pairs them,
+/// and brings the rows to the present form.
 pub(super) async fn prepare(store: &Store, config: &Config, clock: &Clock) -> Result<(), DataDirError> {
     let pair_failed = |error| DataDirError::from_pair(config, error);
     // Before anything is created or changed in the data directory. A store of other data usually has another key, so

@@ -204,7 +204,7 @@ pub async fn count_pending(read: &impl Read, cap: u64) -> Result<u64, StoreError
 }
 
 /// Returns the time of the next retry, milliseconds since the epoch. `is_own`: selects hooks. If the next
-/// [`RETRIES_AT_ONCE`] retries are of other hooks, returns the time of the last of them.
+/// `RETRIES_AT_ONCE` retries are of other hooks, returns the time of the last of them.
 pub async fn next_retry_ms(read: &impl Read, is_own: impl Fn(u64) -> bool) -> Result<Option<i64>, StoreError> {
     let mut next = None;
     // The first one is enough if all hooks are own.

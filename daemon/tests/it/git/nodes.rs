@@ -4,10 +4,7 @@
 use std::{
     collections::BTreeSet,
     fs,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
@@ -32,7 +29,6 @@ const NOW: i64 = 1_764_000_000_000;
 const DAY_MS: i64 = 86_400_000;
 /// Pushes after which the packs of a repository are combined.
 const PUSHES: usize = 21;
-/// The digest of `hello world` and a line break.
 const HELLO: &str = "sha256:a948904f2f0f479b8f8197694b30184b0d2ed1c1cd2a1ec0fb85d299a192a447";
 
 struct Nodes {
@@ -278,20 +274,20 @@ async fn pushes_through_one_node_lose_nothing_while_another_one_prunes() {
         }
         tips
     };
-    let done = AtomicBool::new(false);
-    let pushing = async {
-        let tips = tasks::blocking(push_all).await;
-        done.store(true, Ordering::SeqCst);
-        tips
-    };
     let pruning = async {
-        while !done.load(Ordering::SeqCst) {
+        loop {
             nodes.advance(16 * DAY_MS).await;
-            tokio::time::sleep(Duration::from_secs(2)).await;
         }
     };
-    let (tips, ()) = tokio::join!(pushing, pruning);
-    assert!(nodes.epoch(1).await > 0, "the repository was pruned");
+    let tips = tokio::select! {
+        tips = tasks::blocking(push_all) => tips,
+        () = pruning => unreachable!("it does not end"),
+    };
+    eventually("the repository was pruned", async || {
+        nodes.advance(16 * DAY_MS).await;
+        nodes.epoch(1).await > 0
+    })
+    .await;
     for id in &tips {
         for farrier in nodes.both() {
             assert_eq!(farrier.commit_status("demo", id).await, 200, "{id}");
