@@ -80,7 +80,7 @@ impl Wake {
                 () = moved => {}
             }
         }
-        // DueWork that becomes due after this point sends a new signal: the caller reads the store after this.
+        // Work that becomes due after this point sends a new signal: the caller reads the store after this.
         self.next_ms.store(Millis::MAX, Ordering::SeqCst);
     }
 }

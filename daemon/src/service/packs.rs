@@ -147,8 +147,7 @@ pub(super) async fn add_unnamed(context: &Context, repository: u64, lock: &Repos
         }
         Ok::<_, Error>(())
     };
-    context.store.write(add).await?;
-    Ok(())
+    context.store.write(add).await
 }
 
 /// Stores the commit `commit` of a workspace, and what it refers to except what `base` has, in a repository. Returns
