@@ -80,7 +80,7 @@ pub enum Command {
         #[arg(long)]
         discard_secrets: bool,
     },
-    /// Manage the store of a stopped daemon
+    /// Manage the store
     Store {
         /// What to do.
         #[command(subcommand)]
@@ -137,7 +137,7 @@ pub enum Command {
 /// Commands for the store.
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 pub enum StoreCommand {
-    /// Copy the store from the file in the data directory to PostgreSQL, or back
+    /// Copy the store of a stopped daemon from the file in the data directory to PostgreSQL, or back
     ///
     /// The target must be empty. The source is not changed. All rows are compared after copying. If the command is
     /// interrupted, the target cannot be used; run the command again to continue.
@@ -146,6 +146,11 @@ pub enum StoreCommand {
         #[arg(long, value_name = "ENGINE")]
         to: EngineName,
     },
+    /// Raise the format level of a store that several daemons share, when all of them have this version
+    ///
+    /// Can run while the daemons run. Earlier releases refuse to use the store afterwards. If a daemon of an earlier
+    /// release runs, nothing is changed. A daemon that uses the store alone raises the level when it starts.
+    Upgrade,
 }
 
 /// Commands for the bytes of artifacts.

@@ -2,17 +2,18 @@
 
 mod backup_command;
 mod blobs_command;
+mod store_command;
 
 use std::{error::Error as StdError, fmt::Display, io::Write as _, path::Path, process::ExitCode};
 
 use clap::Parser as _;
 use farrierd::{
     RunError, Started,
-    args::{self, Args, ArgsError, BlobsCommand, Command, EngineName, StoreCommand},
+    args::{self, Args, ArgsError, BlobsCommand, Command, StoreCommand},
     check::{self, CheckError, Decision, Options},
     clock::Clock,
-    config::{Config, DefaultPaths, StoreEngine},
-    data_dir::{self, CopyStoreError, DataDirError},
+    config::{Config, DefaultPaths},
+    data_dir::{self, DataDirError},
     git, manager,
     reload::{self, ReloadError},
     serve::{self, Listener},
@@ -74,7 +75,8 @@ fn main() -> ExitCode {
         Some(Command::Restore { source, from_tar, backup, dry_run }) => {
             return backup_command::restore(&config, source, *from_tar, backup.as_deref(), *dry_run);
         }
-        Some(Command::Store { command: StoreCommand::Copy { to } }) => return copy_store(&config, *to),
+        Some(Command::Store { command: StoreCommand::Copy { to } }) => return store_command::copy(&config, *to),
+        Some(Command::Store { command: StoreCommand::Upgrade }) => return store_command::upgrade(&config),
         Some(Command::Blobs { command: BlobsCommand::Copy { to } }) => return blobs_command::copy(&config, *to),
         Some(Command::RotateKey { discard_secrets }) => return rotate_key(&config, *discard_secrets),
         Some(Command::Reload { pid }) => return reload_daemon(*pid, &config),
@@ -153,37 +155,6 @@ fn decide(config: &Config, decision: Decision, json: bool) -> ExitCode {
         Ok(decided) => print(&decided, json),
         Err(error) => check_failed(&error),
     }
-}
-
-/// Copies the store to another engine, and prints the result.
-fn copy_store(config: &Config, to: EngineName) -> ExitCode {
-    let (engine, name) = match to {
-        EngineName::Redb => (StoreEngine::Redb, "redb"),
-        EngineName::Postgres => (StoreEngine::Postgres, "postgres"),
-    };
-    let copied = match block_on(data_dir::copy_store(config, engine)) {
-        Ok(copied) => copied,
-        Err(error) => {
-            print_error(&error);
-            return ExitCode::from(if let CopyStoreError::DataDir(error) = &error {
-                data_exit_code(error)
-            } else {
-                FAILED
-            });
-        }
-    };
-    let (from, to, copied) = (copied.from.display(), copied.to.display(), &copied.copied);
-    // A closed standard output is not an error.
-    drop(writeln!(
-        std::io::stdout().lock(),
-        "{to} is now a copy of {from}: {} rows, {} bytes, SHA-256 {}; {} rows were written\n\
-         Set store.engine to \"{name}\", then start the daemon",
-        copied.rows,
-        copied.bytes,
-        copied.sha256,
-        copied.changed,
-    ));
-    ExitCode::SUCCESS
 }
 
 /// Replaces the key of the store, and prints the result.

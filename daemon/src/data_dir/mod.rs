@@ -20,6 +20,7 @@ mod open;
 mod other_nodes;
 mod restore;
 mod store_key;
+mod upgrade;
 
 use std::{
     io,
@@ -36,7 +37,7 @@ pub(crate) use self::{
         create_dir, open_or_create_store, open_store, open_store_to_serve, open_unchanged, store_location,
         store_may_exist,
     },
-    other_nodes::check_other_nodes,
+    other_nodes::{check_other_nodes, raise_format_level},
     store_key::{KeySources, keyring_for_reading},
 };
 pub use self::{
@@ -50,6 +51,7 @@ pub use self::{
     mismatch::Mismatch,
     restore::{Restored, restore},
     store_key::{KEY_FILE, Rotated, rotate_key},
+    upgrade::{UpgradeStoreError, upgrade_store},
 };
 pub use crate::store::STORE_FILE;
 use crate::{

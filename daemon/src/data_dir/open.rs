@@ -44,6 +44,18 @@ pub(crate) async fn open_store(config: &Config) -> Result<Store, DataDirError> {
     open_store_with(config, false).await
 }
 
+/// Opens an existing store for a command that changes only rows which running daemons read again. Daemons that share
+/// the store can use it meanwhile.
+pub(super) async fn open_store_beside_daemons(config: &Config) -> Result<Store, DataDirError> {
+    if config.store.engine == StoreEngine::Postgres {
+        return open_as_is(config, open_postgres(config, true, true).await?).await;
+    }
+    if !store_may_exist(config) {
+        return Err(DataDirError::from_store(config, EngineError::NoStore.into()));
+    }
+    open_as_is(config, open_engine_of(config, false).await?).await
+}
+
 async fn open_store_with(config: &Config, may_share: bool) -> Result<Store, DataDirError> {
     if config.store.engine == StoreEngine::Postgres {
         let engine = match open_postgres(config, true, may_share).await {

@@ -9,11 +9,12 @@ use super::{Context, Error};
 use crate::{
     clock::Millis,
     show,
-    store::{leases, nodes},
+    store::{
+        leases,
+        nodes::{self, LATE_MS},
+    },
 };
 
-/// Time after its end for which a node is late. It may only be slow.
-const LATE_MS: Millis = 60_000;
 /// Time after its end for which a node that was not stopped is a problem.
 const LOST_MS: Millis = 86_400_000;
 

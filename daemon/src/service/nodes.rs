@@ -132,16 +132,17 @@ impl OwnNode {
         self.renewed.borrow().epoch
     }
 
-    /// Renews the row, and measures the clock of the store. Returns `false` if another daemon has started with the same
-    /// data directory.
+    /// Renews the row, measures the clock of the store, and notes its format level. Returns `false` if another daemon
+    /// has started with the same data directory.
     async fn renew(&self, store: &Store, clock: &Clock) -> Result<bool, StoreError> {
         let (epoch, sent_ms, now) = (self.epoch(), clock.monotonic_ms(), clock.now_ms());
         let renewed = store.write(async |tx: Tx| {
-            let epoch = nodes::renew(&tx, self.id, epoch, now).await?;
-            Ok::<_, StoreError>((epoch, tx.measure(clock).await?))
+            let renewal = nodes::renew(&tx, self.id, epoch, now).await?;
+            Ok::<_, StoreError>((renewal, tx.measure(clock).await?))
         });
         let (new, measured) = renewed.await?;
-        let Some(new) = new else { return Ok(false) };
+        let Some(nodes::Renewal { epoch: new, format_level }) = new else { return Ok(false) };
+        store.note_format_level(format_level);
         if let Some(measured) = measured {
             clock.follow(measured);
         }

@@ -21,7 +21,8 @@ pub(super) async fn prepare(store: &Store, config: &Config, clock: &Clock) -> Re
     data_dir::pair(store, config, clock).await.map_err(pair_failed)?;
     let keyring = keys.keyring_or_create(config).await?;
     let completed = complete_rows(store, keyring, clock.now_ms()).await;
-    completed.map_err(|source| DataDirError::from_store(config, source).refined(config))
+    completed.map_err(|source| DataDirError::from_store(config, source).refined(config))?;
+    data_dir::raise_format_level(store, config, clock).await
 }
 
 /// Brings rows of an earlier release to the present form, and creates the first administrator if there is none.

@@ -16,6 +16,7 @@ pub mod dropped_packs;
 pub mod engine;
 pub mod events;
 pub mod fan_outs;
+pub mod format;
 pub mod gpg_keys;
 pub mod hooks;
 pub mod id_token_keys;
@@ -51,17 +52,15 @@ pub mod uploads;
 pub mod value;
 
 mod background_writes;
-mod format;
 mod sealed;
 mod transact;
 
 use std::sync::{
     Arc, PoisonError, RwLock,
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicU32, AtomicU64, Ordering},
 };
 
 use bytes::Bytes;
-use farrier_proto::store::Format;
 use prost::Message;
 use tokio::sync::watch;
 
@@ -213,6 +212,8 @@ pub struct Store {
     commits: Arc<AtomicU64>,
     foreground: ForegroundWrites,
     keyring: Arc<RwLock<Option<Arc<Keyring>>>>,
+    /// The format level that was read last. 0: the data is new.
+    format_level: Arc<AtomicU32>,
     /// The format level that a newer daemon has given the store since it was opened.
     outdated: watch::Sender<Option<u32>>,
 }
@@ -236,27 +237,17 @@ impl Store {
             commits: Arc::default(),
             foreground: ForegroundWrites::default(),
             keyring: Arc::default(),
+            format_level: Arc::default(),
             outdated: watch::Sender::default(),
         };
         let snapshot = store.read().await?;
         if snapshot.get_bytes(&keys::copying()).await?.is_some() {
             return Err(StoreError::Incomplete);
         }
-        check_format(&snapshot).await?;
+        let level = check_format(&snapshot).await?;
         drop(snapshot);
+        store.note_format_level(level);
         Ok(store)
-    }
-
-    /// Writes the format level if the data is new.
-    pub async fn write_format(&self) -> Result<(), StoreError> {
-        self.write(async |tx: Tx| {
-            let key = keys::format();
-            if tx.get::<Format>(&key).await?.is_none() {
-                tx.put(key, &Format { level: value::FORMAT_LEVEL });
-            }
-            Ok(())
-        })
-        .await
     }
 
     /// Sets the keys that encrypt and decrypt secrets from now on. Without keys, rows with encrypted secrets cannot be
@@ -320,6 +311,11 @@ impl Store {
     /// Returns whether other processes may use the store, or may not have noticed yet that they cannot any more.
     pub fn is_shared(&self) -> bool {
         self.engine.is_shared()
+    }
+
+    /// Returns whether no other process can use the store until this one shares it.
+    pub fn is_alone(&self) -> bool {
+        self.engine.is_alone()
     }
 
     /// Opens a channel for hints to and from the other processes that use the store. `None`: there can be none.

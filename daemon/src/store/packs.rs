@@ -8,11 +8,11 @@ pub mod bucket;
 
 use std::collections::BTreeMap;
 
-use farrier_proto::store::{Format, RepositoryVersion, StoredPack};
+use farrier_proto::store::{RepositoryVersion, StoredPack};
 use prost::Message;
 
 use super::{
-    Read, Store, StoreError, Tx,
+    Read, Store, StoreError, Tx, check_format,
     engine::{Key, Range, Scan},
     keys, raise_format, refs, value,
 };
@@ -94,8 +94,7 @@ pub(super) fn note_removed(tx: &Tx, repository: u64, key: &[u8], value: &[u8]) -
 /// Makes earlier releases refuse the store, which would repack repositories without changing the manifests. Called
 /// before the first manifest is written.
 pub async fn prepare(store: &Store) -> Result<(), StoreError> {
-    let level = store.read().await?.get::<Format>(&keys::format()).await?.unwrap_or_default().level;
-    if level < value::FORMAT_LEVEL {
+    if check_format(&store.read().await?).await? < value::CONVERTED_LEVEL {
         store.write(async |tx: Tx| raise_format(&tx).await).await?;
     }
     Ok(())

@@ -14,8 +14,15 @@ use super::{StoreError, keyring::OpenError};
 /// Level 6: packs have rows, which an earlier release would leave behind when it repacks. Level 7: the ids of audit
 /// entries are derived from the order of transactions. Dropped packs have rows, without which an earlier release would
 /// make their files part of the repository again. Rows of packs say where the pack is in the bucket; an earlier release
-/// would add packs that are not there.
-pub const FORMAT_LEVEL: u32 = 7;
+/// would add packs that are not there. Level 8: the files of small packs are rows, where an earlier release would not
+/// look for them.
+///
+/// This is the highest level that this release can read. It writes only what the level of the store allows, which can
+/// be lower, see [`Store::format_level`](super::Store::format_level).
+pub const FORMAT_LEVEL: u32 = 8;
+/// The lowest level of a store that this release serves. Every start converts the rows of lower levels, which only a
+/// daemon can do that uses the store alone. Daemons of releases from this level on can share a store.
+pub const CONVERTED_LEVEL: u32 = 7;
 
 /// Format byte of a prost message of `store.proto`.
 const PROST: u8 = 1;

@@ -137,15 +137,9 @@ async fn daemons_that_could_not_read_the_same_rows_do_not_run_at_the_same_time()
     let config = shared_config(&server, &database, &bucket, &key_file);
     let mut first = Binary::new(&config);
     first.start().await;
-    let options = PostgresOptions {
-        url: StoreUrl::parse(&server.socket_url(&database)).expect("a URL"),
-        password_file: Some(server.password_file()),
-        ca_file: None,
-        max_connections: 2,
-        may_share: true,
-    };
+    let options = postgres_options(&server, &database);
     let store = Store::open(Arc::new(PostgresEngine::open(options).await.expect("shared"))).await.expect("a store");
-    let level = value::FORMAT_LEVEL;
+    let level = value::CONVERTED_LEVEL;
     let older = &Node { id: OTHER, name: "old".into(), format_level: level - 1, ..Node::default() };
     let entered = store.write(async |tx: Tx| nodes::enter(&tx, older, true, 0).await).await.expect("entered");
     let message = refused(&config, &[]).await;
@@ -157,10 +151,20 @@ async fn daemons_that_could_not_read_the_same_rows_do_not_run_at_the_same_time()
     let message = refused(&shared_config(&server, &database, &bucket, &other_file), &[]).await;
     assert!(message.contains("is not that of the running daemons: "), "{message}");
     let raise = async |tx: Tx| {
-        tx.put(store_keys::format(), &Format { level: level + 1 });
+        tx.put(store_keys::format(), &Format { level: value::FORMAT_LEVEL + 1 });
         Ok::<_, StoreError>(())
     };
     store.write(raise).await.expect("written");
     assert_eq!(first.ended().await.code(), Some(4));
     assert!(first.log().contains("install the newer version"), "{}", first.log());
+}
+
+fn postgres_options(server: &PostgresServer, database: &str) -> PostgresOptions {
+    PostgresOptions {
+        url: StoreUrl::parse(&server.socket_url(database)).expect("a URL"),
+        password_file: Some(server.password_file()),
+        ca_file: None,
+        max_connections: 2,
+        may_share: true,
+    }
 }

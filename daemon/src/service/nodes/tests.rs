@@ -9,7 +9,7 @@ use farrier_proto::store::Format;
 use super::*;
 use crate::store::{
     engine::{Engine, MemoryEngine},
-    keys,
+    format, keys,
 };
 
 async fn enter(engine: impl Engine) -> (Store, Clock, OwnNode) {
@@ -80,6 +80,30 @@ async fn nodes_whose_clocks_differ_agree_on_the_time_of_the_store() {
         assert!(node.renew(store, clock).await.expect("renewed"));
     }
     assert_eq!(times(), [47_004_000, 47_004_000]);
+}
+
+#[tokio::test]
+async fn a_node_notices_that_the_format_level_was_raised_when_it_is_renewed() {
+    let engine = MemoryEngine::shared();
+    let raiser = Store::open_as_is(Arc::new(engine.clone())).await.expect("a store");
+    let set = async |level| {
+        let write = async |tx: Tx| {
+            tx.put(keys::format(), &Format { level });
+            Ok::<_, StoreError>(())
+        };
+        raiser.write(write).await.expect("written");
+    };
+    set(value::CONVERTED_LEVEL).await;
+    let (store, clock, node) = enter(engine).await;
+    assert_eq!(store.format_level(), value::CONVERTED_LEVEL);
+    format::upgrade(&raiser, clock.now_ms()).await.expect("upgraded");
+    assert_eq!(store.clone().format_level(), value::CONVERTED_LEVEL);
+    assert!(node.renew(&store, &clock).await.expect("renewed"));
+    assert_eq!(store.clone().format_level(), value::FORMAT_LEVEL, "clones have the same level");
+    // A server that lags behind after a failover.
+    set(value::CONVERTED_LEVEL).await;
+    assert!(node.renew(&store, &clock).await.expect("renewed"));
+    assert_eq!(store.format_level(), value::FORMAT_LEVEL, "the level never falls");
 }
 
 #[tokio::test]

@@ -270,6 +270,10 @@ pub trait Engine: Send + Sync + 'static {
     fn is_shared(&self) -> bool {
         false
     }
+    /// Returns whether no other process can use the data until this one [shares](Self::share) it.
+    fn is_alone(&self) -> bool {
+        !self.is_shared()
+    }
     /// Opens a channel for hints. `None`: no other process can use the data.
     async fn hints(&self) -> Result<Option<Box<dyn HintChannel>>, EngineError> {
         Ok(None)

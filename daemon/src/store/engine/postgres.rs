@@ -97,6 +97,10 @@ impl Engine for PostgresEngine {
         true
     }
 
+    fn is_alone(&self) -> bool {
+        !self.pool.is_shared()
+    }
+
     async fn snapshot(&self) -> Result<Box<dyn View>, EngineError> {
         Ok(Box::new(PostgresView::new(&self.pool, Isolation::Snapshot)))
     }

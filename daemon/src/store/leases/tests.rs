@@ -31,7 +31,8 @@ impl Nodes {
     }
 
     async fn renew(&self, id: u64, epoch: u64) -> Option<u64> {
-        self.store.write(async |tx: Tx| nodes::renew(&tx, id, epoch, self.now).await).await.expect("a transaction")
+        let renewed = self.store.write(async |tx: Tx| nodes::renew(&tx, id, epoch, self.now).await).await;
+        renewed.expect("a transaction").map(|renewal| renewal.epoch)
     }
 
     async fn take(&self, id: u64, epoch: u64) -> Result<Option<HeldLease>, StoreError> {

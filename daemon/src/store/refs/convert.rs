@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(convert(&store).await.expect("nothing is left"), 0);
         let read = store.read().await.expect("a snapshot");
         let format = read.get::<Format>(&keys::format()).await.expect("a row");
-        assert_eq!(format, Some(Format { level: value::FORMAT_LEVEL }), "earlier releases refuse the store");
+        assert_eq!(format, Some(Format { level: value::CONVERTED_LEVEL }), "earlier releases refuse the store");
         assert_eq!(read.count(&Range::prefix(keys::ref_tips()), u64::MAX).await.expect("a count"), 0);
         for number in 1..=count {
             let version = refs::version(&read, number).await.expect("a row");

@@ -129,7 +129,7 @@ mod tests {
         let read = store.read().await.expect("a snapshot");
         assert_eq!(known(&read).await.expect("a number"), 6);
         let format = read.get::<Format>(&keys::format()).await.expect("a read");
-        assert_eq!(format, Some(Format { level: value::FORMAT_LEVEL }), "earlier versions refuse the store");
+        assert_eq!(format, Some(Format { level: value::CONVERTED_LEVEL }), "earlier versions refuse the store");
         assert_eq!(read.count(&Range::prefix(keys::tag("rl")), u64::MAX).await.expect("a count"), live * 12);
         let lists = vec![RepositoryList { scope: 0, class: Visibility::Public }];
         let query = ListingQuery { sort: Sort::Stars, reverse: true, lists, ..ListingQuery::default() };
