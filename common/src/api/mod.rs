@@ -24,6 +24,7 @@ mod gpg_key;
 mod hook;
 mod log_record;
 mod mirror;
+mod node;
 mod org;
 mod owner;
 mod ref_rule;
@@ -81,6 +82,7 @@ pub use self::{
     },
     log_record::{LogField, LogObject, LogRecord, LogRecords},
     mirror::{CreatePushMirror, FoundMirror, PushMirror},
+    node::NodeStatus,
     org::{CreateOrg, EditOrg, OrgPermissions, Organization, RenameOrg},
     owner::{ChangePassword, CreateUser, EditUser, FoundUsers, RenameUser, User},
     ref_rule::{BranchProtection, ChangeBranchProtection, ChangeTagProtection, OrderBranchProtections, TagProtection},
@@ -98,8 +100,8 @@ pub use self::{
     ssh_key::{CreateKey, DeployKey, PublicKey},
     status::{
         Amount, ArtifactLimits, DiskStatus, Health, HealthCheck, Kept, ListenerStatus, LogFilter, MetricsSeries,
-        NodeStatus, OwnerStorage, QuotaStatus, SetLogFilter, SshHostKey, SshService, Status, StorageByOwner,
-        StorageSizes, StoreStatus, Version, WorkLimit,
+        OwnerStorage, QuotaStatus, SetLogFilter, SshHostKey, SshService, Status, StorageByOwner, StorageSizes,
+        StoreStatus, Version, WorkLimit,
     },
     tag::{AnnotatedTag, ArchiveDownloads, CreateTag, Tag},
     task::{BackgroundTask, BackgroundTasks, Cron, LfsCollectionFigures, TaskPhase},

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::NodeStatus;
+
 /// `GET /api/v1/version`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -117,28 +119,6 @@ pub struct Status {
     /// The nodes whose daemons use the store, if several can; only for administrators. Nodes that have ended are listed
     /// for some days.
     pub nodes: Vec<NodeStatus>,
-}
-
-/// A node: a data directory whose daemon uses the store.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(default)]
-pub struct NodeStatus {
-    /// `node.name`.
-    pub name: String,
-    /// Version of farrier.
-    pub version: String,
-    /// `live`; `late`: it should have renewed its row less than a minute ago; `gone`: it should have done so before;
-    /// `stopped`: it was stopped in an orderly way.
-    #[cfg_attr(feature = "openapi", schema(pattern = "^(live|late|gone|stopped)$"))]
-    pub state: String,
-    /// When it was started or, if it is not live, when it ended, RFC 3339.
-    #[cfg_attr(feature = "openapi", schema(format = DateTime))]
-    pub since: String,
-    /// Whether it is the node that responds.
-    pub responds: bool,
-    /// The kinds of work that it does for all nodes, such as `sweep`.
-    pub leases: Vec<String>,
 }
 
 /// A quota that is full or nearly full: at least 90 percent.
@@ -356,6 +336,9 @@ pub struct StoreStatus {
     /// The transaction of the server for which the event stream waits; empty: none. Only administrators see it.
     #[serde(default)]
     pub events_wait_for: String,
+    /// The format level of the rows. Below that of a node if daemons share the store and it was not upgraded.
+    #[serde(default)]
+    pub format_level: i64,
 }
 
 /// The disk of the data directory.

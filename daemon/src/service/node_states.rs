@@ -70,6 +70,7 @@ pub(super) async fn all(context: &Context) -> Result<Vec<NodeStatus>, Error> {
             leases: grouped(held.unwrap_or_default()),
             name: row.name,
             version: row.version,
+            format_level: row.format_level.into(),
         }
     });
     Ok(shown.collect())

@@ -200,7 +200,7 @@ pub async fn status(context: &Context, identity: &Identity) -> Result<Status, Er
             .map(|(kind, address)| ListenerStatus { kind: (*kind).into(), address: address.clone() })
             .collect(),
         resident_bytes: resident_bytes().unwrap_or_default(),
-        store: store_status(&store, identity),
+        store: store_status(context, &store, identity),
         disk: DiskStatus { free_bytes: signed(free_bytes), total_bytes: signed(total_bytes) },
         connections: context.serving.connections.load(Ordering::Relaxed),
         limits: limits(context),
@@ -215,7 +215,7 @@ pub async fn status(context: &Context, identity: &Identity) -> Result<Status, Er
     })
 }
 
-fn store_status(info: &EngineInfo, identity: &Identity) -> StoreStatus {
+fn store_status(context: &Context, info: &EngineInfo, identity: &Identity) -> StoreStatus {
     let oldest = info.oldest_write.as_ref().filter(|_| identity.is_admin());
     StoreStatus {
         engine: info.name.into(),
@@ -223,6 +223,7 @@ fn store_status(info: &EngineInfo, identity: &Identity) -> StoreStatus {
         events_wait_for: oldest
             .map(|oldest| format!("{}, open for {} s", oldest.by, oldest.open_for.as_secs()))
             .unwrap_or_default(),
+        format_level: context.store.format_level().into(),
     }
 }
 

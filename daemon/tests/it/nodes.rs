@@ -18,7 +18,8 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Binary, TestDaemon, bucket::TestBucket, cluster::shared_config, postgres::PostgresServer, process::output,
+    Binary, TestDaemon, bucket::TestBucket, cluster::shared_config, eventually, postgres::PostgresServer,
+    process::output,
 };
 
 /// The node that is alive beside the daemon.
@@ -157,6 +158,41 @@ async fn daemons_that_could_not_read_the_same_rows_do_not_run_at_the_same_time()
     store.write(raise).await.expect("written");
     assert_eq!(first.ended().await.code(), Some(4));
     assert!(first.log().contains("install the newer version"), "{}", first.log());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shared_store_is_upgraded_while_daemons_run_if_all_of_them_can_read_the_new_format() {
+    let (Some(server), Some(bucket)) = (PostgresServer::start(), TestBucket::start().await) else { return };
+    let keys = tempfile::tempdir().expect("a directory");
+    let database = server.database().await;
+    let config = shared_config(&server, &database, &bucket, &keys.path().join("secrets.key"));
+    let mut farrier = TestDaemon::program(&config).await;
+    farrier.stop().await;
+    let options = postgres_options(&server, &database);
+    let store = Store::open(Arc::new(PostgresEngine::open(options).await.expect("shared"))).await.expect("a store");
+    // A store on which daemons of the previous release run, one of which is updated.
+    let (old, new) = (value::CONVERTED_LEVEL, value::FORMAT_LEVEL);
+    let previous = &Node { id: OTHER, name: "old".into(), version: "1.0".into(), format_level: old, ..Node::default() };
+    let enter = async |tx: Tx| {
+        tx.put(store_keys::format(), &Format { level: old });
+        nodes::enter(&tx, previous, true, 0).await
+    };
+    let entered = store.write(enter).await.expect("entered");
+    farrier.start_as_program(&config).await;
+    let level = async || farrier.show("/api/farrier/v1/status").await.json()["store"]["format_level"].as_u64();
+    assert_eq!(level().await, Some(old.into()));
+    farrier.repository("one").await;
+    let message = refused(&config, &["store", "upgrade"]).await;
+    assert!(message.contains(&format!("cannot read format level {new}: old (version 1.0); ")), "{message}");
+    store.write(async |tx: Tx| nodes::leave(&tx, OTHER, entered.epoch, 0).await).await.expect("left");
+    for result in ["Store upgraded to", "The store already has"] {
+        let upgraded = farrier.command_with(&config, &["store", "upgrade"]).await;
+        let text = String::from_utf8_lossy(&upgraded.stdout).into_owned();
+        assert_eq!(text, format!("{result} format level {new}\n"), "{}", String::from_utf8_lossy(&upgraded.stderr));
+    }
+    eventually("the daemon reads the level", || async { level().await == Some(new.into()) }).await;
+    let renewed = store.write(async |tx: Tx| nodes::all(&tx).await).await.expect("rows");
+    assert_eq!(renewed.len(), 2, "the command is no node: {renewed:?}");
 }
 
 fn postgres_options(server: &PostgresServer, database: &str) -> PostgresOptions {

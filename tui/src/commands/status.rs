@@ -54,12 +54,12 @@ fn page(status: &Status) -> String {
         ("you are", identity.to_owned()),
         ("connections", status.connections.to_string()),
         ("memory", human_bytes(status.resident_bytes)),
-        ("store", format!("{}, {}", status.store.engine, human_bytes(status.store.size_bytes))),
+        ("store", store(status)),
     ]);
     if !status.store.events_wait_for.is_empty() {
         lines.push(("events wait", status.store.events_wait_for.clone()));
     }
-    lines.extend(status.nodes.iter().map(|one| ("node", node(one))));
+    lines.extend(status.nodes.iter().map(|one| ("node", node(one, status.store.format_level))));
     let (free, total) = (human_bytes(status.disk.free_bytes), human_bytes(status.disk.total_bytes));
     lines.push(("disk", format!("{free} free of {total}")));
     let host_keys = status.ssh_host_keys.iter();
@@ -99,11 +99,22 @@ fn page(status: &Status) -> String {
     fields(&lines)
 }
 
-/// Returns the state of a node: `forge-1 (this node): live since 12:00; 1.2.3; prune, sweep`.
-fn node(node: &NodeStatus) -> String {
+/// Returns the engine and the size of the store, and its format level if a live node can read another one.
+fn store(status: &Status) -> String {
+    let level = status.store.format_level;
+    let differs = |node: &NodeStatus| node.state == "live" && node.format_level != level;
+    let shown = if status.nodes.iter().any(differs) { format!(", format level {level}") } else { String::new() };
+    format!("{}, {}{shown}", status.store.engine, human_bytes(status.store.size_bytes))
+}
+
+/// Returns the state of a node: `forge-1 (this node): live since 12:00; 1.2.3; prune, sweep`. `store_level`: the format
+/// level of the store; another one of the node is shown.
+fn node(node: &NodeStatus, store_level: i64) -> String {
     let own = if node.responds { " (this node)" } else { "" };
     let work = if node.leases.is_empty() { String::new() } else { format!("; {}", node.leases.join(", ")) };
-    format!("{}{own}: {} since {}; {}{work}", node.name, node.state, moment(&node.since), node.version)
+    let differs = node.format_level != store_level;
+    let level = if differs { format!(", format level {}", node.format_level) } else { String::new() };
+    format!("{}{own}: {} since {}; {}{level}{work}", node.name, node.state, moment(&node.since), node.version)
 }
 
 /// Returns what an owner uses: `mia (2 repositories): 3.0 MiB; git 2.0 MiB, caches 1.0 MiB`.
@@ -156,7 +167,7 @@ fn duration(seconds: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use farrier_common::api::{OwnerStorage, StorageByOwner};
+    use farrier_common::api::{OwnerStorage, StorageByOwner, StoreStatus};
 
     use super::*;
 
@@ -193,6 +204,7 @@ mod tests {
             since: "2026-11-21T12:00:00Z".into(),
             responds: true,
             leases: vec!["prune".into(), "sweep".into()],
+            ..NodeStatus::default()
         };
         let gone = NodeStatus { name: "forge-2".into(), state: "gone".into(), ..NodeStatus::default() };
         let page = page(&Status { nodes: vec![one, gone], ..Status::default() });
@@ -201,6 +213,26 @@ mod tests {
             "{page}"
         );
         assert!(page.contains("forge-2: gone since "), "{page}");
+    }
+
+    #[test]
+    fn the_status_page_shows_format_levels_if_they_differ() {
+        let node = |name: &str, format_level| NodeStatus {
+            name: name.into(),
+            version: "1.2.3".into(),
+            state: "live".into(),
+            format_level,
+            ..NodeStatus::default()
+        };
+        let shown = |format_level, nodes| {
+            let store = StoreStatus { engine: "postgres".into(), format_level, ..StoreStatus::default() };
+            page(&Status { store, nodes, ..Status::default() })
+        };
+        let upgrading = shown(7, vec![node("old", 7), node("new", 8)]);
+        assert!(upgrading.contains("postgres, 0 B, format level 7\n"), "{upgrading}");
+        assert!(upgrading.contains("; 1.2.3, format level 8\n") && upgrading.contains("; 1.2.3\n"), "{upgrading}");
+        let upgraded = shown(8, vec![node("one", 8), node("two", 8)]);
+        assert!(!upgraded.contains("format level"), "{upgraded}");
     }
 
     #[test]

@@ -64,6 +64,7 @@ mod tests {
             since: "2026-11-21T12:00:00Z".into(),
             responds,
             leases: if responds { vec!["prune".into(), "sweep".into()] } else { Vec::new() },
+            ..NodeStatus::default()
         };
         let clock = Clock::at("2026-11-21T12:00:00Z".parse().unwrap(), Times::default());
         let nodes = [node("one", "live", true), node("two", "gone", false), node("three", "stopped", false)];
