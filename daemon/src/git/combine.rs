@@ -95,7 +95,7 @@ impl Git {
             return Ok(None);
         }
         let name = files.name();
-        self.0.installed.add(repository, name.clone());
+        self.0.installed.add(repository, name.clone(), None);
         let start = format!("{UNFINISHED}{name}-{digest}");
         let file = move |end: &str| packs.join(format!("{start}.{end}"));
         let targets = [

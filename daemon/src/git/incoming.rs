@@ -46,6 +46,8 @@ pub(super) struct PackFiles {
     pub(super) pack: PathBuf,
     /// Its index.
     pub(super) index: PathBuf,
+    /// The name of its objects in a bucket ([`super::NewPack`]).
+    pub(super) object: Option<String>,
 }
 
 impl PackFiles {
@@ -53,7 +55,8 @@ impl PackFiles {
     pub(super) fn new(directory: &Path) -> Self {
         let number = u64::from_be_bytes(secret::random_bytes()) >> 1;
         let name = name(number);
-        Self { number, pack: directory.join(format!("{name}.pack")), index: directory.join(format!("{name}.idx")) }
+        let file = |end| directory.join(format!("{name}.{end}"));
+        Self { number, pack: file("pack"), index: file("idx"), object: None }
     }
 
     /// Returns the name of the files, without an extension.
@@ -188,6 +191,10 @@ impl IncomingPack {
 
     pub(super) fn files(&self) -> &PackFiles {
         &self.files
+    }
+
+    pub(super) fn files_mut(&mut self) -> &mut PackFiles {
+        &mut self.files
     }
 
     /// Checks again whether the pack and its repository have every object that the objects of the pack name, after some
@@ -355,7 +362,7 @@ impl Git {
                 return Ok(0);
             }
             let packs = git.directory(into).join("objects").join("pack");
-            git.0.installed.add(into, files.name());
+            git.0.installed.add(into, files.name(), files.object.clone());
             let installed = files.install(&packs, &git.0.start);
             // Also after an error: the repository may have the pack. The next reader lists the packs again, and no
             // answer that was computed without them is served for the changed state.

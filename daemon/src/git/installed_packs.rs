@@ -4,23 +4,26 @@
 //! another node has dropped them. Only a pack that is listed here may be added to the manifest.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use super::Git;
 
-/// Names of packs, by repository.
+/// The packs of each repository by name, with the name of their objects in a bucket. `None`: they are not there.
+type Installed = HashMap<u64, BTreeMap<String, Option<String>>>;
+
+/// Packs whose rows are not known.
 #[derive(Debug, Default)]
-pub(super) struct InstalledPacks(Mutex<HashMap<u64, BTreeSet<String>>>);
+pub(super) struct InstalledPacks(Mutex<Installed>);
 
 impl InstalledPacks {
-    /// Adds a pack. Called before it gets its name in the directory.
-    pub(super) fn add(&self, repository: u64, name: String) {
-        self.names().entry(repository).or_default().insert(name);
+    /// Adds a pack. Called before it gets its name in the directory. `object`: the name of its objects in a bucket.
+    pub(super) fn add(&self, repository: u64, name: String, object: Option<String>) {
+        self.names().entry(repository).or_default().insert(name, object);
     }
 
-    fn names(&self) -> MutexGuard<'_, HashMap<u64, BTreeSet<String>>> {
+    fn names(&self) -> MutexGuard<'_, Installed> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -28,7 +31,13 @@ impl InstalledPacks {
 impl Git {
     /// Returns the packs that this start has put into the directory of a repository, and whose rows are not known.
     pub fn installed_packs(&self, repository: u64) -> BTreeSet<String> {
-        self.0.installed.names().get(&repository).cloned().unwrap_or_default()
+        self.0.installed.names().get(&repository).map(|packs| packs.keys().cloned().collect()).unwrap_or_default()
+    }
+
+    /// Returns the name of the objects of a pack that was stored in a bucket before it was put into the directory of
+    /// a repository ([`NewPack::stored_as`](super::NewPack::stored_as)), and whose row is not known.
+    pub fn installed_object(&self, repository: u64, name: &str) -> Option<String> {
+        self.0.installed.names().get(&repository)?.get(name)?.clone()
     }
 
     /// Notes that packs have rows or were removed.

@@ -26,6 +26,7 @@ mod kept_refs;
 mod lfs_pointers;
 mod mirror;
 mod multi_pack_index;
+mod new_pack;
 mod objects;
 mod orphans;
 mod packed_refs;
@@ -72,6 +73,7 @@ pub use self::{
     import::{Imported, Staged},
     incoming::{IncomingPack, PackReception, Receive},
     mirror::{DEPTH_HEADER, RemoteRefs},
+    new_pack::NewPack,
     packs::{PackChanges, PackFacts, PackPaths},
     process::GitProcess,
     prune::Pruned,

@@ -6,7 +6,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs::File,
+    fs::{self, File},
     io,
     os::unix::fs::FileExt as _,
     path::{Path, PathBuf},
@@ -77,6 +77,16 @@ impl PackPaths {
             Ok(found) if found != *expected => Some(difference(&found, expected).to_owned()),
             Ok(_) => self.wrong_content(expected, sha256),
         }
+    }
+
+    /// Returns the size of both files in bytes.
+    pub fn bytes(&self) -> io::Result<u64> {
+        Ok(self.pack.metadata()?.len() + self.index.metadata()?.len())
+    }
+
+    /// Returns the content of both files, which are small: the objects, and where each of them is.
+    pub fn read(&self) -> io::Result<(Vec<u8>, Vec<u8>)> {
+        Ok((fs::read(&self.pack)?, fs::read(&self.index)?))
     }
 
     /// Describes a pack. Fails if it is cut off, or if its index belongs to another pack.

@@ -2,7 +2,9 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    fs::{self, OpenOptions},
+    io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -33,6 +35,19 @@ impl PackTarget {
     pub fn temporary(&self) -> PackPaths {
         let name = format!("{FETCHED}{}", hex::encode(secret::random_bytes::<8>()));
         PackPaths::new(&packs::directory(&self.directory), &name)
+    }
+
+    /// Writes the files of a pack to unused paths, and syncs them.
+    pub async fn write(&self, files: &PackPaths, (pack, index): (Vec<u8>, Vec<u8>)) -> Result<(), GitError> {
+        let contents = [(files.pack.clone(), pack), (files.index.clone(), index)];
+        let write = move || {
+            contents.iter().try_for_each(|(path, content)| {
+                let mut file = OpenOptions::new().write(true).create_new(true).mode(0o444).open(path)?;
+                file.write_all(content)?;
+                file.sync_all()
+            })
+        };
+        tasks::blocking(write).await.map_err(GitError::io("writing the files of a pack"))
     }
 
     /// Puts a pack into the repository if `files` have the sizes, ends and content that `facts` name. Replaces files

@@ -172,7 +172,7 @@ mod tests {
         // The index was lost.
         fs::remove_file(packs.join("pack-3.idx")).expect("removed");
         fs::write(packs.join("tmp_fetched-1.pack"), "").expect("a file");
-        git.0.installed.add(ID, "pack-2".to_owned());
+        git.0.installed.add(ID, "pack-2".to_owned(), None);
         let named = || BTreeSet::from(["pack-1".to_owned(), "pack-3".to_owned()]);
         let lock = git.lock(ID).await;
         assert!(git.has_unnamed_packs(ID, named()).await.expect("read"));

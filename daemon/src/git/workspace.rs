@@ -54,9 +54,9 @@ pub struct Workspace {
 pub struct PackedChange {
     git: Git,
     target: u64,
-    files: PackFiles,
+    pub(super) files: PackFiles,
     /// The number of objects, and the size in bytes.
-    measured: (u32, u64),
+    pub(super) measured: (u32, u64),
 }
 
 impl PackedChange {
