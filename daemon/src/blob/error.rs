@@ -50,6 +50,14 @@ pub enum BlobError {
         /// The pack.
         pack: PackObject,
     },
+    /// The store has no row with the files of a small pack.
+    #[error("the row with the files of the pack {name} of repository {repository} is missing; run farrierd check-data")]
+    PackRowMissing {
+        /// The repository.
+        repository: u64,
+        /// The name of the pack.
+        name: String,
+    },
     /// A range exceeds the content.
     #[error("bytes {start} to {end} of {key} were requested, but it has {size}")]
     Range {

@@ -5,6 +5,8 @@ use std::time::Duration;
 use super::reader::ConfigReader;
 
 const MIB: u64 = 1 << 20;
+/// Combined packs may be four times as large, and a row of the store has at most 1 MiB.
+const INLINE_MAX_BYTES: u64 = 192 << 10;
 
 /// `[git]`: git processes.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +19,8 @@ pub struct GitConfig {
     pub timeout: Duration,
     /// `max_push_bytes`: largest pack of a push.
     pub max_push_bytes: u64,
+    /// `inline_max_bytes`: largest pack, with its index, that is a row of the store if packs are in a bucket. 0: none.
+    pub inline_max_bytes: u64,
     /// `prune_after_days`: retention of commits that no branch, tag or other ref reaches. 0: unlimited.
     pub prune_after_days: u32,
     /// `cache_max_bytes`: maximum size of all stored answers to fetches. 0: none are stored.
@@ -36,6 +40,7 @@ impl Default for GitConfig {
             max_archives: 8,
             timeout: Duration::from_secs(360),
             max_push_bytes: 4_096 * MIB,
+            inline_max_bytes: 64 << 10,
             prune_after_days: 30,
             cache_max_bytes: 1_024 * MIB,
             cache_max_answer_bytes: 1_024 * MIB,
@@ -51,6 +56,9 @@ impl GitConfig {
         r.at_least("git", "max_archives", &1, &mut self.max_archives);
         r.seconds("git", "timeout_secs", 1, &mut self.timeout);
         r.at_least("git", "max_push_bytes", &1, &mut self.max_push_bytes);
+        r.parsed("git", "inline_max_bytes", &mut self.inline_max_bytes, |bytes: u64| {
+            if bytes > INLINE_MAX_BYTES { Err(format!("must be at most {INLINE_MAX_BYTES}")) } else { Ok(bytes) }
+        });
         r.value("git", "prune_after_days", &mut self.prune_after_days);
         r.value("git", "cache_max_bytes", &mut self.cache_max_bytes);
         r.value("git", "cache_max_answer_bytes", &mut self.cache_max_answer_bytes);

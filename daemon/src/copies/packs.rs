@@ -1,4 +1,5 @@
-//! Fetches packs from the bucket: all packs of a repository that has no directory, and those that its directory lacks.
+//! Fetches packs from the bucket, and small ones from the store: all packs of a repository that has no directory, and
+//! those that its directory lacks.
 //!
 //! The manifest decides which packs a repository has. Files that it does not name stay in the directory: a pack of a
 //! change that was not recorded may be needed by the next one, and git may be replacing packs. A pack gets its name
@@ -13,16 +14,16 @@ use std::{
     error::Error as StdError,
 };
 
-use farrier_proto::store::{Repository, RepositoryVersion, StoredPack};
+use farrier_proto::store::{InlinePack, Repository, RepositoryVersion, StoredPack};
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 
 use super::{Copies, CopyError, follow::Follow};
 use crate::{
-    blob::{PackFile, PackObject, PackObjects},
+    blob::{BlobError, PackFile, PackObject, PackObjects},
     git::{Git, GitError, PackFacts, PackTarget, RepositoryLock, Temporary},
     store::{
-        Snapshot,
-        packs::{self, Packs, bucket},
+        Snapshot, Store,
+        packs::{self, Packs, bucket, inline},
         refs, repositories,
     },
 };
@@ -35,7 +36,7 @@ const ROUNDS: u32 = 4;
 
 /// Returns what a row says about the files of a pack.
 pub fn facts(row: StoredPack) -> PackFacts {
-    let StoredPack { bytes, digest, index_bytes, index_digest, objects, object: _ } = row;
+    let StoredPack { bytes, digest, index_bytes, index_digest, objects, object: _, inline: _ } = row;
     PackFacts { bytes, digest, index_bytes, index_digest, objects }
 }
 
@@ -166,11 +167,11 @@ impl Copies {
         let lacking = self.git.lacking_packs(repository, facts_of_all(named)).await?;
         let mut lacking: Packs =
             lacking.into_iter().filter_map(|(name, _)| named.get_key_value(&name)).map(owned).collect();
-        for (name, _) in lacking.iter().filter(|(_, row)| row.object.is_empty()) {
+        for (name, _) in lacking.iter().filter(|(_, row)| bucket::is_only_local(row)) {
             tracing::error!(repository, name, "a pack of the repository is missing; run farrierd check-data");
         }
-        // Those that are not in the bucket are left out, for an operator.
-        lacking.retain(|_, row| !row.object.is_empty());
+        // Those that are only on this disk are left out, for an operator.
+        lacking.retain(|_, row| !bucket::is_only_local(row));
         Ok((!lacking.is_empty()).then_some(Lacking::Packs(lacking)))
     }
 
@@ -182,7 +183,7 @@ impl Copies {
         lock: &RepositoryLock,
     ) -> Result<(), CopyError> {
         let Some(objects) = &self.packs else { return Ok(()) };
-        let fetch = Fetch { git: &self.git, objects, repository, sha256 };
+        let fetch = Fetch { store: &self.store, git: &self.git, objects, repository, sha256 };
         match lacking {
             Lacking::Directory { default_branch, packs } => fetch.directory(&default_branch, &packs, lock).await,
             Lacking::Packs(packs) => fetch.missing(&packs, lock).await,
@@ -209,6 +210,7 @@ fn owned((name, row): (&String, &StoredPack)) -> (String, StoredPack) {
 
 /// Fetches packs of a repository.
 struct Fetch<'a> {
+    store: &'a Store,
     git: &'a Git,
     objects: &'a PackObjects,
     repository: u64,
@@ -246,17 +248,35 @@ impl Fetch<'_> {
     }
 
     async fn pack(&self, name: &str, row: &StoredPack, target: &PackTarget) -> Result<(), CopyError> {
-        let pack = PackObject { repository: self.repository, name: name.to_owned(), object: row.object.clone() };
         let temporary = Temporary(target.temporary());
-        tokio::try_join!(
-            self.objects.fetch(&pack, PackFile::Pack, &temporary.0.pack),
-            self.objects.fetch(&pack, PackFile::Index, &temporary.0.index),
-        )?;
+        if row.inline {
+            let InlinePack { pack, index } = self.files(name).await?;
+            target.write(&temporary.0, (pack, index)).await?;
+        } else {
+            let pack = PackObject { repository: self.repository, name: name.to_owned(), object: row.object.clone() };
+            tokio::try_join!(
+                self.objects.fetch(&pack, PackFile::Pack, &temporary.0.pack),
+                self.objects.fetch(&pack, PackFile::Index, &temporary.0.index),
+            )?;
+        }
         let put = target.put(temporary.0.clone(), name, facts(row.clone()), self.sha256).await;
         put.inspect_err(|error: &GitError| {
             let (repository, error) = (self.repository, error as &dyn StdError);
-            tracing::error!(repository, name, error, "a pack in the bucket cannot be used; run farrierd check-data");
+            tracing::error!(repository, name, error, "a stored pack cannot be used; run farrierd check-data");
         })?;
         Ok(())
+    }
+
+    /// Returns the files of a small pack.
+    async fn files(&self, name: &str) -> Result<InlinePack, CopyError> {
+        let read = self.store.read().await?;
+        if let Some(files) = inline::files(&read, self.repository, name).await? {
+            return Ok(files);
+        }
+        if !packs::all(&read, self.repository).await?.contains_key(name) {
+            // Another node has replaced it since the manifest was read.
+            return Err(CopyError::Late);
+        }
+        Err(BlobError::PackRowMissing { repository: self.repository, name: name.to_owned() }.into())
     }
 }

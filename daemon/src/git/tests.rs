@@ -10,6 +10,7 @@ pub(crate) fn git_config() -> config::GitConfig {
         timeout: Duration::from_secs(60),
         max_push_bytes: 1 << 20,
         prune_after_days: 0,
+        inline_max_bytes: 0,
         cache_max_bytes: 0,
         cache_max_answer_bytes: 0,
         bundle_min_bytes: 0,

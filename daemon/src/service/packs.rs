@@ -5,7 +5,8 @@
 //! transaction the daemon was killed: git may have found objects in it since, and later packs build on them. So a
 //! manifest always has the objects that its packs name, and a pack without a row is never removed.
 //!
-//! If packs are in a bucket, each of these packs is stored there first (`bucket_packs`).
+//! If packs are in a bucket, each of these packs is stored there first, or is small enough to be a row
+//! (`bucket_packs`).
 //!
 //! If other nodes may change the repository as well, only packs that this start of the daemon has put into the
 //! directory are added: others without a row were dropped by another node.
@@ -21,13 +22,17 @@ use std::{collections::BTreeSet, error::Error as StdError};
 
 use farrier_proto::store::StoredPack;
 
-use super::{Context, Error, bucket_packs, tidying};
+use super::{
+    Context, Error,
+    bucket_packs::{self, PackOrigin},
+    tidying,
+};
 use crate::{
     copies::facts,
     git::{PackChanges, PackFacts, PublishError, RepositoryLock, Workspace},
     store::{
         Tx, dropped_packs,
-        packs::{self, Packs},
+        packs::{self, NewPacks, Packs},
         refs,
     },
 };
@@ -38,17 +43,22 @@ const DOING: &str = "reading the packs of a repository";
 const STORE_TRIES: u32 = 3;
 
 /// Returns the packs that the next transaction must add to the manifest of a repository. Their files and names are on
-/// stable storage. Empty if the repository has no manifest.
-pub(super) async fn unnamed(context: &Context, repository: u64, _lock: &RepositoryLock) -> Result<Packs, Error> {
+/// stable storage. Empty if the repository has no manifest. `origin`: why the transaction takes place.
+pub(super) async fn unnamed(
+    context: &Context,
+    repository: u64,
+    origin: PackOrigin,
+    _lock: &RepositoryLock,
+) -> Result<NewPacks, Error> {
     let read = context.store.read().await?;
-    let Some(version) = refs::version(&read, repository).await? else { return Ok(Packs::new()) };
+    let Some(version) = refs::version(&read, repository).await? else { return Ok(NewPacks::default()) };
     let known = if version.has_manifest { packs::all(&read, repository).await? } else { Packs::new() };
     drop(read);
     context.git.forget_installed(repository, known.keys());
     // Without a manifest as well, because the names of new packs are synced here.
-    let mut changes = changes(context, repository, version.sha256, known.into_keys().collect()).await?;
+    let mut changes = changes(context, repository, version.sha256, known.keys().cloned().collect()).await?;
     if !version.has_manifest {
-        return bucket_packs::require_manifest(context, repository).await.map(|()| Packs::new());
+        return bucket_packs::require_manifest(context, repository).await.map(|()| NewPacks::default());
     }
     if context.copies.has_others() {
         // Other nodes have added those that are missing, and dropped those that this start has not added.
@@ -62,13 +72,17 @@ pub(super) async fn unnamed(context: &Context, repository: u64, _lock: &Reposito
     for (name, problem) in &changes.unreadable {
         tracing::error!(repository, name, problem, "a file of a pack cannot be used; run farrierd check-data");
     }
-    bucket_packs::stored(context, repository, rows(changes)).await
+    let new = rows(changes);
+    if origin == PackOrigin::Change {
+        bucket_packs::require_room(context, &known, &new)?;
+    }
+    bucket_packs::stored(context, repository, new, origin).await
 }
 
 /// Returns the manifest of a directory that was created for a repository without a row. `None` if it has loose objects,
 /// because an earlier release wrote it; then the manifest is written at the next use ([`adopt`]). If packs are in a
 /// bucket, loose objects are packed instead.
-pub(super) async fn of_new(context: &Context, repository: u64, sha256: bool) -> Result<Option<Packs>, Error> {
+pub(super) async fn of_new(context: &Context, repository: u64, sha256: bool) -> Result<Option<NewPacks>, Error> {
     if context.git.has_loose_objects(repository).await.map_err(Error::git(DOING))? {
         if context.packs.is_none() {
             return Ok(None);
@@ -134,7 +148,7 @@ pub(super) async fn add_unnamed(context: &Context, repository: u64, lock: &Repos
         tracing::warn!(repository, missing = missing.len(), "packs were replaced by another program");
         return write(context, repository, version.sha256).await;
     }
-    let added = &unnamed(context, repository, lock).await?;
+    let added = &unnamed(context, repository, PackOrigin::Tidying, lock).await?;
     if added.is_empty() {
         return Ok(());
     }
@@ -167,7 +181,8 @@ pub(super) async fn store(
         let version = refs::version(&context.store.read().await?, repository).await?;
         let epoch = version.map_or(0, |version| version.prune_epoch);
         context.copies.follow_others(repository).await?;
-        let packed = workspace.pack(commit, base).await.map_err(refused)?;
+        let mut packed = workspace.pack(commit, base).await.map_err(refused)?;
+        bucket_packs::send(context, repository, &mut packed, PackOrigin::Change).await?;
         let lock = context.git.lock(repository).await;
         match require_epoch(context, repository, epoch, &lock).await {
             Ok(()) => return packed.install(&lock).await.map_err(Error::git("writing a change")),
@@ -204,8 +219,8 @@ async fn write(context: &Context, repository: u64, sha256: bool) -> Result<(), E
 }
 
 /// Returns all packs in the directory. Fails if one cannot be read: a manifest without it would hide the damage.
-/// `known`: rows of packs, which may be in the bucket already.
-async fn complete(context: &Context, repository: u64, sha256: bool, known: Packs) -> Result<Packs, Error> {
+/// `known`: rows of packs, which may be in the bucket or in the store already.
+async fn complete(context: &Context, repository: u64, sha256: bool, known: Packs) -> Result<NewPacks, Error> {
     let changes = changes(context, repository, sha256, BTreeSet::new()).await?;
     if let Some((name, problem)) = changes.unreadable.first() {
         return Err(Error::Conflict { reason: format!("the pack {name} cannot be used: {problem}") });
@@ -218,7 +233,7 @@ async fn complete(context: &Context, repository: u64, sha256: bool, known: Packs
             *row = before;
         }
     }
-    bucket_packs::stored(context, repository, packs).await
+    bucket_packs::stored(context, repository, packs, PackOrigin::Change).await
 }
 
 /// Compares the directory of a repository with the packs `known`. Packs that were dropped are left out.
@@ -241,7 +256,7 @@ pub fn rows(changes: PackChanges) -> Packs {
         index_bytes,
         index_digest,
         objects,
-        object: String::new(),
+        ..StoredPack::default()
     };
     changes.added.into_iter().map(|(name, facts)| (name, row(facts))).collect()
 }

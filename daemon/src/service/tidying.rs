@@ -13,24 +13,29 @@
 //! them. An unknown outcome of the transaction removes nothing: the new pack is in the manifest, or gets its row with
 //! the next change.
 
+mod state;
+
 use std::{collections::BTreeSet, error::Error as StdError};
 
 use farrier_proto::store::{Repository, RepositoryVersion};
 
-use super::{Context, Error, bucket_packs, packs};
+pub use self::state::Tidying;
+use super::{
+    Context, Error,
+    bucket_packs::{self, PackOrigin},
+    packs,
+};
 use crate::{
     clock::Millis,
     git::{
         RepositoryLock, TidyLevel,
         geometry::{Divided, divide},
     },
-    id_locks::{IdLock, IdLocks},
     store::{
         Read, Tx, dropped_packs,
         packs::{self as pack_rows, Packs},
         refs, repositories,
     },
-    wake::Wake,
 };
 
 /// The operation that errors of git name.
@@ -39,22 +44,6 @@ const DOING: &str = "tidying a repository";
 const BATCH: usize = 1_000;
 /// Pause before files that could not be removed are tried again.
 const PAUSE_MS: Millis = 60_000;
-
-/// The part of the state of tidying that is not in the store.
-#[derive(Debug, Default)]
-pub struct Tidying {
-    /// Repositories that are being tidied or pruned, by ID. Taken before the lock of the repository.
-    locks: IdLocks,
-    /// Wakes the task that removes the files of dropped packs.
-    pub removals: Wake,
-}
-
-impl Tidying {
-    /// Waits until no other task tidies or prunes a repository.
-    pub async fn lock(&self, repository: u64) -> IdLock {
-        self.locks.lock(repository).await
-    }
-}
 
 /// What a manifest was when a pack was made from its packs.
 pub(super) struct Basis {
@@ -79,7 +68,10 @@ pub(super) enum Objects {
 /// holds removals.
 pub(super) async fn tidy(context: &Context, repository: u64) -> Result<bool, Error> {
     let failed = || Error::git(DOING);
-    if context.git.removals().is_held() || context.git.untidiness(repository).await.map_err(failed())?.is_none() {
+    if context.git.removals().is_held() || context.tidying.is_paused(repository) {
+        return Ok(false);
+    }
+    if context.git.untidiness(repository).await.map_err(failed())?.is_none() {
         return Ok(false);
     }
     let _tidying = context.tidying.lock(repository).await;
@@ -133,7 +125,11 @@ async fn combine(context: &Context, repository: u64, basis: &Basis) -> Result<bo
     if combined.is_empty() {
         return Ok(false);
     }
-    let made = context.git.combine_packs(repository, &combined, &others).await.map_err(failed())?;
+    let mut made = context.git.combine_packs(repository, &combined, &others).await.map_err(failed())?;
+    if let Some(pack) = &mut made {
+        let sent = bucket_packs::send(context, repository, pack, PackOrigin::Tidying).await;
+        sent.inspect_err(|_| context.tidying.pause(repository))?;
+    }
     let lock = context.git.lock(repository).await;
     // Before the pack is moved to the repository, so that it is rarely discarded.
     if !is_current(&context.store.read().await?, repository, basis, Objects::Stay).await? {
@@ -158,11 +154,11 @@ pub(super) async fn exchange(
     objects: Objects,
     lock: &RepositoryLock,
 ) -> Result<bool, Error> {
-    let mut added = packs::unnamed(context, repository, lock).await?;
-    added.retain(|name, _| new.contains(name));
+    let mut added = packs::unnamed(context, repository, PackOrigin::Tidying, lock).await?;
+    added.retain(new);
     let timeout = Millis::try_from(context.git.timeout().as_millis()).unwrap_or(Millis::MAX);
     let due_ms = context.now_ms().saturating_add(timeout);
-    let (added, is_complete) = (&added, added.len() == new.len());
+    let (added, is_complete) = (&added, added.rows.len() == new.len());
     let exchanged = context.store.write(async |tx: Tx| {
         if !is_complete || !is_current(&tx, repository, basis, objects).await? {
             return Ok(false);
@@ -377,7 +373,7 @@ mod tests {
         assert!(!is_current().await, "the repository has no manifest");
         let replace = async |names: &[&str]| {
             let packs = packs(names);
-            store.write(async |tx: Tx| pack_rows::replace(&tx, ID, &packs).await).await.expect("rows");
+            store.write(async |tx: Tx| pack_rows::replace(&tx, ID, &packs.clone().into()).await).await.expect("rows");
         };
         replace(&["pack-1", "pack-2"]).await;
         assert!(is_current().await);

@@ -12,7 +12,7 @@ use super::{
     Read, StoreError, Tx,
     engine::{Range, Scan},
     keys,
-    packs::{self, Packs, bucket},
+    packs::{self, Packs},
 };
 use crate::clock::Millis;
 
@@ -53,7 +53,7 @@ pub async fn take_back(tx: &Tx, repository: u64, names: &BTreeSet<String>) -> Re
         delete(tx, repository, &name, &row);
         packs.extend(row.pack.map(|pack: StoredPack| (name, pack)));
     }
-    packs::add(tx, repository, &packs);
+    packs::put_rows(tx, repository, &packs);
     Ok(())
 }
 
@@ -67,11 +67,11 @@ pub async fn forget(tx: &Tx, repository: u64, names: &[String]) -> Result<(), St
     Ok(())
 }
 
-/// Deletes the row of a dropped pack. Its objects in the bucket are not used any more.
+/// Deletes the row of a dropped pack. Its objects in the bucket, or the row of its files, are not used any more.
 pub(super) fn forget_row(tx: &Tx, repository: u64, name: &str, row: &DroppedPack) {
     delete(tx, repository, name, row);
     if let Some(pack) = &row.pack {
-        bucket::note_unused(tx, repository, name, pack);
+        packs::release(tx, repository, name, pack);
     }
 }
 
@@ -86,7 +86,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::store::{Store, engine::MemoryEngine, refs};
+    use crate::store::{Store, engine::MemoryEngine, packs::bucket, refs};
 
     const REPOSITORY: u64 = 7;
 
@@ -103,7 +103,7 @@ mod tests {
         let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store");
         let create = async |tx: Tx| {
             refs::create(&tx, REPOSITORY, false, true, &[]);
-            packs::replace(&tx, REPOSITORY, &packs(&["pack-1", "pack-2", "pack-3"])).await?;
+            packs::replace(&tx, REPOSITORY, &packs(&["pack-1", "pack-2", "pack-3"]).into()).await?;
             Ok::<_, StoreError>(())
         };
         store.write(create).await.expect("rows");
@@ -144,7 +144,7 @@ mod tests {
         let rows = Packs::from([("pack-1".to_owned(), pack)]);
         let create = async |tx: Tx| {
             refs::create(&tx, REPOSITORY, false, true, &[]);
-            packs::replace(&tx, REPOSITORY, &rows).await?;
+            packs::replace(&tx, REPOSITORY, &rows.clone().into()).await?;
             drop_all(&tx, REPOSITORY, &rows, 60);
             Ok::<_, StoreError>(())
         };

@@ -3,8 +3,11 @@
 //! Every object that a ref reaches is in a pack of the manifest. [`add`] is the only function that adds a pack to an
 //! existing manifest; [`replace`] writes a manifest as a whole. Both are called by a holder of the lock of the
 //! repository, or for a repository that has no row yet, after the files were synced.
+//!
+//! If packs are in a bucket, small ones are rows instead ([`inline`]).
 
 pub mod bucket;
+pub mod inline;
 
 use std::collections::BTreeMap;
 
@@ -22,6 +25,8 @@ const PAGE: usize = 1_000;
 
 /// Packs by name: the name of their files, without an extension.
 pub type Packs = BTreeMap<String, StoredPack>;
+
+pub use self::inline::NewPacks;
 
 /// Returns the packs in the manifest of a repository.
 pub async fn all(read: &impl Read, repository: u64) -> Result<Packs, StoreError> {
@@ -49,19 +54,28 @@ pub(super) async fn by_name<T: Message + Default>(
 }
 
 /// Adds packs to the manifest of a repository.
-pub fn add(tx: &Tx, repository: u64, packs: &Packs) {
+pub fn add(tx: &Tx, repository: u64, packs: &NewPacks) {
+    put_rows(tx, repository, &packs.rows);
+    inline::put_files(tx, repository, &packs.files);
+}
+
+/// Writes the rows of packs whose files have rows already, or need none.
+pub(super) fn put_rows(tx: &Tx, repository: u64, packs: &Packs) {
     for (name, pack) in packs {
         tx.put(keys::stored_pack(repository, name), pack);
     }
 }
 
 /// Makes `packs` the manifest of a repository.
-pub async fn replace(tx: &Tx, repository: u64, packs: &Packs) -> Result<(), StoreError> {
+pub async fn replace(tx: &Tx, repository: u64, packs: &NewPacks) -> Result<(), StoreError> {
     let Some(before) = refs::version(tx, repository).await? else { return Ok(()) };
     for (name, dropped) in all(tx, repository).await? {
-        let kept = packs.get(&name);
+        let kept = packs.rows.get(&name);
         if kept.is_none_or(|kept| kept.object != dropped.object) {
             bucket::note_unused(tx, repository, &name, &dropped);
+        }
+        if kept.is_none_or(|kept| !kept.inline) {
+            inline::delete_files(tx, repository, &name, &dropped);
         }
         if kept.is_none() {
             tx.delete(keys::stored_pack(repository, &name));
@@ -86,9 +100,15 @@ pub(super) fn note_removed(tx: &Tx, repository: u64, key: &[u8], value: &[u8]) -
     if key.starts_with(&keys::stored_packs(repository))
         && let Some(name) = keys::stored_pack_name(key)
     {
-        bucket::note_unused(tx, repository, name, &value::decode(key, value)?);
+        release(tx, repository, name, &value::decode(key, value)?);
     }
     Ok(())
+}
+
+/// Notes that no row names a pack any more: its objects in the bucket are unused, and its files are deleted.
+pub(super) fn release(tx: &Tx, repository: u64, name: &str, pack: &StoredPack) {
+    bucket::note_unused(tx, repository, name, pack);
+    inline::delete_files(tx, repository, name, pack);
 }
 
 /// Makes earlier releases refuse the store, which would repack repositories without changing the manifests. Called
@@ -119,10 +139,10 @@ mod tests {
         let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store");
         let (first, second) = (packs(&[("pack-1", 1), ("pack-2", 2)]), packs(&[("pack-2", 2), ("pack-3", 3)]));
         let create = async |tx: Tx| {
-            replace(&tx, REPOSITORY, &first).await?;
+            replace(&tx, REPOSITORY, &first.clone().into()).await?;
             refs::create(&tx, REPOSITORY, false, true, &[]);
             // Of another repository.
-            add(&tx, REPOSITORY + 1, &first);
+            add(&tx, REPOSITORY + 1, &first.clone().into());
             Ok::<_, StoreError>(())
         };
         store.write(create).await.expect("rows");
@@ -132,14 +152,14 @@ mod tests {
             (version.has_manifest, all(&read, REPOSITORY).await.expect("rows"))
         };
         assert_eq!(has_manifest().await, (false, Packs::new()), "a repository without a version has no manifest");
-        store.write(async |tx: Tx| replace(&tx, REPOSITORY, &first).await).await.expect("written");
+        store.write(async |tx: Tx| replace(&tx, REPOSITORY, &first.clone().into()).await).await.expect("written");
         assert_eq!(has_manifest().await, (true, first.clone()));
         store.write(async |tx: Tx| suspend(&tx, REPOSITORY).await).await.expect("written");
         assert_eq!(has_manifest().await, (false, first.clone()), "the rows stay");
-        store.write(async |tx: Tx| replace(&tx, REPOSITORY, &second).await).await.expect("written");
+        store.write(async |tx: Tx| replace(&tx, REPOSITORY, &second.clone().into()).await).await.expect("written");
         assert_eq!(has_manifest().await, (true, second.clone()));
         let added = async |tx: Tx| {
-            add(&tx, REPOSITORY, &packs(&[("pack-4", 4)]));
+            add(&tx, REPOSITORY, &packs(&[("pack-4", 4)]).into());
             Ok::<_, StoreError>(())
         };
         store.write(added).await.expect("written");
@@ -153,7 +173,7 @@ mod tests {
         let names: Vec<String> = (0..=PAGE).map(|number| format!("pack-{number:040x}")).collect();
         let many = packs(&names.iter().map(|name| (name.as_str(), 1)).collect::<Vec<_>>());
         let write = async |tx: Tx| {
-            add(&tx, REPOSITORY, &many);
+            add(&tx, REPOSITORY, &many.clone().into());
             Ok::<_, StoreError>(())
         };
         store.write(write).await.expect("rows");

@@ -25,6 +25,9 @@ const CHANGES_KEPT: u64 = 256;
 /// Maximum number of refs that a change lists.
 const STEPS_MAX: usize = 1_000;
 
+/// Of the rows that are deleted in one step, each of this many may have the files of a pack, which are large.
+const INLINE_PER_LIMIT: usize = 32;
+
 /// The value of a ref. Object ids are in hexadecimal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ref {
@@ -199,6 +202,9 @@ async fn set_hiding(tx: &Tx, repository: u64, hiding: bool) -> Result<(), StoreE
 ///
 /// Called only for repositories that were deleted permanently, after their files were removed.
 pub async fn forget_some(tx: &Tx, repository: u64, limit: usize) -> Result<bool, StoreError> {
+    if !packs::inline::delete_some(tx, repository, limit.div_ceil(INLINE_PER_LIMIT)).await? {
+        return Ok(false);
+    }
     let pairs = tx.scan_bytes(&Scan::of(Range::prefix(keys::repository_refs(repository)), limit)).await?;
     let is_last = pairs.len() < limit;
     for (key, bytes) in pairs {

@@ -1,31 +1,44 @@
-//! Compares the manifest of a repository with the objects in the bucket.
+//! Compares the manifest of a repository with the objects in the bucket, and with the rows of small packs.
 
-use std::io;
+use std::{fs, io};
 
-use farrier_proto::store::{Repository, StoredPack};
+use farrier_proto::store::{InlinePack, Repository, StoredPack};
 
 use super::{Check, CheckError, Class};
 use crate::{
     blob::{BlobError, PackFile, PackObject, PackObjects},
     copies::facts,
     git::PackPaths,
-    store::{packs, refs},
+    store::{
+        packs::{self, bucket, inline},
+        refs,
+    },
     tasks,
 };
 
-/// Checks that the objects of all packs exist and have their sizes; with `--content`, also their content. Does nothing
-/// without a bucket.
+/// Checks that the objects of all packs exist and have their sizes; with `--content`, also their content. The content
+/// of small packs, which are rows, is always checked. Does nothing without a bucket.
 pub(super) async fn check(check: &mut Check, row: &Repository, subject: &str) -> Result<(), CheckError> {
     let Some(objects) = check.packs.clone() else { return Ok(()) };
     let read = check.store.read().await?;
     let Some(version) = refs::version(&read, row.id).await? else { return Ok(()) };
     let named = packs::all(&read, row.id).await?;
     drop(read);
-    let local = named.values().filter(|row| row.object.is_empty()).count();
+    let local = named.values().filter(|row| bucket::is_only_local(row)).count();
     if local > 0 || !version.has_manifest {
         let packs = if version.has_manifest { format!("{local} of its packs are") } else { "its packs may be".into() };
         let message = format!("{packs} only on this disk; the daemon stores them in the bucket when it runs");
         check.add_finding(Class::Unfinished, subject, message);
+    }
+    for (name, pack) in named.iter().filter(|(_, row)| row.inline) {
+        let files = inline::files(&check.store.read().await?, row.id, name).await?;
+        let problem = match files {
+            Some(files) => wrong_files(files, pack, version.sha256).await?,
+            None => Some("the row with its files is missing".to_owned()),
+        };
+        if let Some(problem) = problem {
+            check.add_finding(Class::Damage, subject, format!("the pack {name} in the store: {problem}"));
+        }
     }
     for (name, pack) in named.into_iter().filter(|(_, row)| !row.object.is_empty()) {
         let object = PackObject { repository: row.id, name, object: pack.object.clone() };
@@ -39,6 +52,20 @@ pub(super) async fn check(check: &mut Check, row: &Repository, subject: &str) ->
         }
     }
     Ok(())
+}
+
+/// Compares the files of a small pack with its row.
+async fn wrong_files(files: InlinePack, row: &StoredPack, sha256: bool) -> Result<Option<String>, CheckError> {
+    let expected = facts(row.clone());
+    let compare = move || {
+        let scratch = tempfile::tempdir()?;
+        let paths = PackPaths::new(scratch.path(), "row");
+        fs::write(&paths.pack, files.pack)?;
+        fs::write(&paths.index, files.index)?;
+        Ok(paths.problem(&expected, sha256))
+    };
+    let failed = |source: io::Error| BlobError::Root { doing: "comparing a small pack", source };
+    Ok(tasks::blocking(compare).await.map_err(failed)?)
 }
 
 async fn wrong_size(

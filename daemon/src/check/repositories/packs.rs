@@ -38,8 +38,8 @@ pub(super) async fn check(check: &mut Check, row: &Repository, subject: &str) ->
     let mut missing = mem::take(&mut changes.missing);
     let on_disk: Packs = known.iter().filter(|(name, _)| !missing.contains(name)).map(owned).collect();
     if check.packs.is_some() {
-        // The daemon fetches those that are in the bucket, which is checked separately.
-        missing.retain(|name| known.get(name).is_none_or(|row| row.object.is_empty()));
+        // The daemon fetches those that are in the bucket or in the store, which are checked separately.
+        missing.retain(|name| known.get(name).is_none_or(packs::bucket::is_only_local));
     }
     let mut lost = Vec::new();
     for name in &missing {
@@ -85,7 +85,7 @@ async fn check_lost(
     let (store, id) = (check.store.clone(), row.id);
     let packs: &Packs = &left.iter().chain(new).map(|(name, row)| (name.clone(), row.clone())).collect();
     let replaced = store.write(async |tx: Tx| {
-        packs::replace(&tx, id, packs).await?;
+        packs::replace(&tx, id, &packs.clone().into()).await?;
         packs::bucket::note_incomplete(&tx).await
     });
     check.repair((Class::Unfinished, subject.to_owned(), message), replaced).await;

@@ -106,7 +106,7 @@ async fn repository(context: &Context, id: u64, progress: &mut Progress) -> Resu
             return Ok(false);
         }
         let mut is_changed = false;
-        for (name, row) in named.into_iter().filter(|(_, row)| row.object.is_empty()) {
+        for (name, row) in named.into_iter().filter(|(_, row)| bucket::is_only_local(row)) {
             let stored = match store(context, id, name.clone()).await {
                 Ok(stored) => stored,
                 // Git has replaced the pack meanwhile, or it is lost.

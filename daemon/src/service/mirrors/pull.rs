@@ -22,6 +22,7 @@ use crate::{
     model::address_policy::AddressPolicy,
     service::{
         Context, Error, access,
+        bucket_packs::{self, PackOrigin},
         events::{Actor, EventKind, EventRecorder, Subject},
         lfs::{self, BatchObject},
         migrations::{self, input::Address},
@@ -198,7 +199,8 @@ async fn fetch(
 
 /// Moves the fetched objects to the mirror, and returns the size of their pack in bytes. Fails if objects were removed
 /// since `epoch`, because the fetched ones may name them; the next sync fetches again.
-async fn store(context: &Context, id: u64, pack: IncomingPack, epoch: u64) -> Result<u64, MirrorFailure> {
+async fn store(context: &Context, id: u64, mut pack: IncomingPack, epoch: u64) -> Result<u64, MirrorFailure> {
+    bucket_packs::send(context, id, &mut pack, PackOrigin::Change).await?;
     let lock = context.git.lock(id).await;
     packs::require_epoch(context, id, epoch, &lock).await?;
     let stored = pack.install(id).await;

@@ -19,7 +19,7 @@ use crate::{
     },
     store::{
         Tx,
-        packs::{self, Packs},
+        packs::{self, NewPacks},
     },
 };
 
@@ -29,7 +29,7 @@ use crate::{
 pub(super) async fn commit(
     facts: &Facts<'_>,
     moves: &Moves<'_>,
-    (updates, packs): (&[Update], &Packs),
+    (updates, packs): (&[Update], &NewPacks),
     (size, entry): (Size, Option<&Entry>),
     since: u64,
 ) -> Result<(Decided, Option<(u64, bool)>), Stop> {
@@ -54,7 +54,7 @@ pub(super) async fn commit(
         })
         .await;
     if matches!(written, Ok(Some(_))) {
-        context.git.forget_installed(moves.repository, packs.keys());
+        context.git.forget_installed(moves.repository, packs.rows.keys());
     }
     let written = match written {
         Err(Stop::Failed(MoveError::Service(error))) if outcome::is_unknown(&error) => {

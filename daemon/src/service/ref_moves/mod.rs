@@ -40,6 +40,7 @@ pub(in crate::service) use self::{changes::Change, decide::OF_DEFAULT};
 use super::{
     Context, Error,
     audit::Entry,
+    bucket_packs::PackOrigin,
     bundles, packs,
     pushes::forced,
     ref_rules::{Checked, RefChanger},
@@ -47,7 +48,7 @@ use super::{
 };
 use crate::{
     git::{RepositoryLock, commands::Update},
-    store::{packs::Packs, refs},
+    store::{packs::NewPacks, refs},
 };
 
 /// Changes of refs that were requested together.
@@ -248,10 +249,10 @@ impl Run<'_> {
         let Some(row) = &self.facts.row else { return Err(MoveError::Gone) };
         let order = decide::order(row, moves.updates, &self.outcomes);
         // Deletes need no objects, so they are not refused if objects were pruned, which packs may name.
-        let packs = if moves.updates.iter().all(Update::deletes) {
-            Packs::new()
+        let mut packs = if moves.updates.iter().all(Update::deletes) {
+            NewPacks::default()
         } else {
-            packs::unnamed(self.facts.context, moves.repository, lock).await?
+            packs::unnamed(self.facts.context, moves.repository, PackOrigin::Change, lock).await?
         };
         let size = size_after(self.facts.context, moves.repository, moves.grew_by).await;
         let at_once = if moves.atomic { decide::ATOMIC_MAX } else { CHANGES_AT_ONCE };
@@ -267,6 +268,8 @@ impl Run<'_> {
                     if let Some((version, moves_default)) = written {
                         self.version = version;
                         self.follow |= moves_default;
+                        // They are in the manifest, from which another node may drop them before the next transaction.
+                        packs = NewPacks::default();
                     }
                     outcomes
                 }

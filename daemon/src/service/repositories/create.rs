@@ -21,7 +21,7 @@ use crate::{
         ids::IdKind,
         interests::{self, InterestKind},
         owners::{self, Owner},
-        packs::{self as pack_rows, Packs},
+        packs::{self as pack_rows, NewPacks},
         refs::{self, Ref},
         repositories,
     },
@@ -134,7 +134,7 @@ pub(in crate::service) struct NewRepository {
     /// git searches for missing objects with each push.
     pub(in crate::service) closed: bool,
     /// The manifest. `None`: it is written at the first use.
-    pub(in crate::service) packs: Option<Packs>,
+    pub(in crate::service) packs: Option<NewPacks>,
     /// What is copied from a template in the transaction that inserts the row.
     pub(in crate::service) from_template: Option<TemplateCopies>,
 }

@@ -5,7 +5,7 @@
 /// after the tag.
 fn layout(tag: &str, rest: &[u8]) -> &'static str {
     match tag {
-        "g" if matches!(rest.get(8), Some(b'p' | b'r' | b'x')) => "ict",
+        "g" if matches!(rest.get(8), Some(b'b' | b'p' | b'r' | b'x')) => "ict",
         "g" if rest.get(8) == Some(&b'l') => "ici",
         "g" => "ic",
         "u" | "o" | "r" | "k" | "rk" | "rx" | "ry" | "j" | "ji" | "a" | "e" | "h" | "hx" | "hs" | "hd" | "ce"
@@ -87,6 +87,7 @@ mod tests {
             (keys::repository_version(3), "g/3/v"),
             (keys::stored_ref(3, "refs/heads/x"), "g/3/r/refs/heads/x"),
             (keys::stored_pack(3, "pack-1"), "g/3/p/pack-1"),
+            (keys::inline_pack(3, "pack-1"), "g/3/b/pack-1"),
             (keys::dropped_pack(3, "pack-1"), "g/3/x/pack-1"),
             (keys::dropped_pack_due(5, 3, "pack-1"), "gx/5/3/pack-1"),
             (keys::ref_change(3, 9), "g/3/l/9"),

@@ -11,6 +11,8 @@ const REF: u8 = b'r';
 const CHANGE: u8 = b'l';
 /// A pack.
 const PACK: u8 = b'p';
+/// The files of a small pack.
+const INLINE: u8 = b'b';
 /// A pack that was dropped.
 const DROPPED: u8 = b'x';
 
@@ -64,6 +66,16 @@ pub fn stored_packs(repository: u64) -> Key {
 pub fn stored_pack_name(key: &[u8]) -> Option<&str> {
     let name = key.get(stored_packs(0).len()..)?.strip_suffix(&[0])?;
     std::str::from_utf8(name).ok()
+}
+
+/// `g/<rid>/b/<name>`: the files of a small pack of a repository.
+pub fn inline_pack(repository: u64, name: &str) -> Key {
+    Builder::new("g").id(repository).raw(&[INLINE]).exact(name).build()
+}
+
+/// Returns the prefix of the files of small packs of a repository.
+pub fn inline_packs(repository: u64) -> Key {
+    Builder::new("g").id(repository).raw(&[INLINE]).build()
 }
 
 /// `g/<rid>/x/<name>`: a pack that was dropped from the manifest of a repository.

@@ -49,8 +49,8 @@ pub async fn note_incomplete(tx: &Tx) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Returns whether the manifest of a repository names packs that are all in the bucket, so that its directory can be
-/// created from them.
+/// Returns whether the manifest of a repository names packs that are all in the bucket or in the store, so that its
+/// directory can be created from them.
 pub async fn has_all(read: &impl Read, repository: u64) -> Result<bool, StoreError> {
     let version = refs::version(read, repository).await?;
     if !version.is_some_and(|version| !version.from_disk && version.has_manifest) {
@@ -59,9 +59,14 @@ pub async fn has_all(read: &impl Read, repository: u64) -> Result<bool, StoreErr
     Ok(are_all(&all(read, repository).await?))
 }
 
-/// Returns whether all these packs are in the bucket.
+/// Returns whether all these packs are in the bucket or in the store.
 pub fn are_all(packs: &Packs) -> bool {
-    packs.values().all(|pack| !pack.object.is_empty())
+    !packs.values().any(is_only_local)
+}
+
+/// Returns whether a pack is only in the directory of its repository.
+pub fn is_only_local(pack: &StoredPack) -> bool {
+    pack.object.is_empty() && !pack.inline
 }
 
 /// Records the objects of packs that were stored in the bucket. Leaves out packs whose row was changed meanwhile, and
@@ -147,7 +152,7 @@ mod tests {
     }
 
     async fn write(store: &Store, packs: &Packs) {
-        store.write(async |tx: Tx| replace(&tx, REPOSITORY, packs).await).await.expect("written");
+        store.write(async |tx: Tx| replace(&tx, REPOSITORY, &packs.clone().into()).await).await.expect("written");
     }
 
     #[tokio::test]

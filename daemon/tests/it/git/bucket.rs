@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use farrierd::clock::Clock;
+use farrierd::{clock::Clock, config::Config};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -36,6 +36,12 @@ fn noise(bytes: usize, number: usize) -> Vec<u8> {
 /// A client in a directory beside that of `work`.
 fn beside(work: &Client, name: &str) -> Client {
     Client::at(work.dir().with_file_name(name))
+}
+
+/// Makes a daemon store all packs in the bucket, also small ones.
+fn without_rows(bucket: &TestBucket, config: &mut Config) {
+    config.git.inline_max_bytes = 0;
+    bucket.configure(&mut config.blobs);
 }
 
 /// The names of the packs in the bucket.
@@ -169,7 +175,7 @@ async fn a_second_daemon_takes_over_with_an_empty_directory_and_the_first_return
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bucket_that_fails_refuses_pushes_with_503_and_changes_nothing() {
     let Some(bucket) = TestBucket::start().await else { return };
-    let farrier = TestDaemon::with(|config| bucket.configure(&mut config.blobs)).await;
+    let farrier = TestDaemon::with(|config| without_rows(&bucket, config)).await;
     let remote = super::demo_of(&farrier).await;
     let work = Client::init(farrier.scratch().join("work"));
     work.commit("a", "a");
@@ -197,7 +203,7 @@ async fn a_bucket_that_fails_refuses_pushes_with_503_and_changes_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_directory_that_was_damaged_by_hand_is_right_after_one_failed_request_at_most() {
     let Some(bucket) = TestBucket::start().await else { return };
-    let farrier = TestDaemon::with(|config| bucket.configure(&mut config.blobs)).await;
+    let farrier = TestDaemon::with(|config| without_rows(&bucket, config)).await;
     let remote = super::demo_of(&farrier).await;
     let work = Client::init(farrier.scratch().join("work"));
     for content in ["a", "b", "c"] {
@@ -311,7 +317,7 @@ async fn the_packs_of_a_removed_repository_are_removed_and_young_objects_without
     let farrier = TestDaemon::with_clock(Clock::manual(NOW), |config| {
         config.storage.set_aside_days = 0;
         config.blobs.keep_deleted = std::time::Duration::from_secs(3_600);
-        bucket.configure(&mut config.blobs);
+        without_rows(&bucket, config);
     })
     .await;
     let remote = super::demo_of(&farrier).await;
@@ -345,7 +351,7 @@ async fn combined_packs_are_in_the_bucket_and_those_that_they_replace_are_remove
     let Some(bucket) = TestBucket::start().await else { return };
     let mut farrier = TestDaemon::with_clock(Clock::manual(NOW), |config| {
         config.blobs.keep_deleted = std::time::Duration::from_secs(3_600);
-        bucket.configure(&mut config.blobs);
+        without_rows(&bucket, config);
     })
     .await;
     let remote = super::demo_of(&farrier).await;

@@ -16,6 +16,7 @@ mod prune;
 mod push;
 mod races;
 mod refs;
+mod small_packs;
 mod tidying;
 mod wire;
 

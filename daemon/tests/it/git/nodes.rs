@@ -41,17 +41,17 @@ struct Nodes {
 }
 
 impl Nodes {
-    /// Starts two daemons. Only the first one prunes repositories. `None`: there is no server for the bucket.
+    /// Starts two daemons. Only the first one prunes, and writes small packs as rows. `None`: there is no bucket.
     async fn start() -> Option<Self> {
         let bucket = TestBucket::start().await?;
         let keys = tempfile::tempdir().expect("a directory");
         let store = Store::open(Arc::new(MemoryEngine::shared())).await.expect("a store");
         let clock = Clock::manual(NOW);
-        let start = async |prune_after_days| {
+        let start = async |days| {
             TestDaemon::start_with(clock.clone(), Some(store.clone()), |config| {
                 bucket.configure(&mut config.blobs);
                 config.store.key_file = Some(keys.path().join("secrets.key"));
-                config.git.prune_after_days = prune_after_days;
+                (config.git.prune_after_days, config.git.inline_max_bytes) = (days, 2_048 * u64::from(days));
                 config.storage.set_aside_days = 1_000;
             })
             .await

@@ -39,6 +39,8 @@ pub enum BucketFault {
     None,
     /// They get 503 and are not forwarded.
     Error,
+    /// They get no answer and are not forwarded.
+    Hang,
     /// The connection is closed before they are forwarded.
     Cut,
     /// They are forwarded, and the connection is closed instead of an answer.
@@ -158,6 +160,7 @@ async fn pass(
     let cut = || std::io::Error::from(std::io::ErrorKind::ConnectionReset);
     match fault {
         BucketFault::Cut => return Err(cut()),
+        BucketFault::Hang => std::future::pending().await,
         BucketFault::Error => {
             // The client sends its body first.
             _ = request.into_body().collect().await;

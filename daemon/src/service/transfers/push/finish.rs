@@ -18,6 +18,7 @@ use crate::{
     },
     service::{
         Context, Error,
+        bucket_packs::{self, PackOrigin},
         ref_moves::{ATOMIC_FAILED, Allow, FAILED, MoveError, Moves, RefOutcome, move_refs, preview},
         ref_rules,
     },
@@ -75,6 +76,11 @@ pub(super) async fn finish(
     let mut objects = Objects { pack, grew_by: 0 };
     for _ in 0..ATTEMPTS {
         let tips = tips::look_up(context, request, objects.pack.as_ref(), &found).await?;
+        if let Some(pack) = &mut objects.pack
+            && tips.refused.iter().any(Option::is_none)
+        {
+            bucket_packs::send(context, request.repository, pack, PackOrigin::Change).await?;
+        }
         match apply(context, request, &mut objects, &tips, found.epoch).await {
             Ok(outcomes) => return Ok(report_of(request, &outcomes, tips)),
             Err(NotMoved::Pruned) => {
