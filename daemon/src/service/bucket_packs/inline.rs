@@ -31,7 +31,7 @@ pub enum PackOrigin {
 
 /// Returns the largest size of a pack, with its index, that becomes a row. 0: no pack does.
 pub(super) fn limit(context: &Context, origin: PackOrigin) -> u64 {
-    if context.packs.is_none() || level(context) < FORMAT_LEVEL {
+    if context.packs.is_none() || context.store.format_level() < FORMAT_LEVEL {
         return 0;
     }
     let of_change = context.config.git.inline_max_bytes;
@@ -39,10 +39,6 @@ pub(super) fn limit(context: &Context, origin: PackOrigin) -> u64 {
         PackOrigin::Change => of_change,
         PackOrigin::Tidying => of_change.saturating_mul(TIDIED_FACTOR),
     }
-}
-
-fn level(_context: &Context) -> u32 {
-    FORMAT_LEVEL
 }
 
 /// Reads the files of a pack in the directory of a repository.
