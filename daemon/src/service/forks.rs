@@ -1,11 +1,12 @@
 //! Creates forks.
 //!
-//! The files are created first, as links to those of the source, and then everything else in one transaction: the row,
-//! its refs, the LFS objects, the number of forks, the audit entry and the events. A daemon that is killed in between
-//! leaves at most a directory without a row, which the next start sets aside.
+//! The files are created first, as links to those of the source, and with a bucket the packs are copied there. Then
+//! everything else follows in one transaction: the row, its refs, the LFS objects, the number of forks, the audit entry
+//! and the events. A daemon that is killed in between leaves at most a directory without a row, which the next start
+//! sets aside, and copies of packs without a row, which the sweep of the bucket removes.
 
 use farrier_common::api::CreateFork;
-use farrier_proto::store::Repository;
+use farrier_proto::store::{Repository, RepositoryVersion};
 use tokio::sync::oneshot;
 
 use super::{
@@ -27,6 +28,7 @@ use super::{
 };
 use crate::{
     git::{
+        RepositoryLock,
         import::NewRef,
         ref_name::{self, HEADS, RefKind},
     },
@@ -34,7 +36,7 @@ use crate::{
     store::{
         Read, StoreError, Tx,
         owners::{self, Owner},
-        packs as pack_rows,
+        packs::{self as pack_rows, Packs},
         refs::{self, Ref},
         repositories as rows,
         repositories::forks,
@@ -43,6 +45,8 @@ use crate::{
 
 /// Number of rows of refs to read at a time.
 const REFS_AT_ONCE: usize = 1_000;
+/// Maximum number of attempts to bring the copy of the source to refs that other nodes move.
+const FOLLOW_TRIES: u32 = 10;
 
 /// Forks the repository `owner`/`name`.
 pub async fn fork(
@@ -138,17 +142,9 @@ async fn copy_files(context: &Context, source: &Repository, new: &mut NewReposit
     require_adopted(context, source.id, &lock).await?;
     packs::try_adopt(context, source.id, &lock).await;
     tidying::complete(context, source.id, &lock).await?;
-    let version = loop {
-        let followed = context.copies.current_locked(source.id, &lock).await?;
-        let read = context.store.read().await?;
-        let version = refs::version(&read, source.id).await?.ok_or(Error::NotFound { what: "the repository" })?;
-        new.tips = tips(&read, source.id).await?;
-        // Another node may have moved refs, whose objects the copy does not have yet.
-        if version.version == followed || !context.copies.has_others() {
-            break version;
-        }
-    };
-    new.closed = version.closed;
+    let followed = follow(context, source.id, &lock).await?;
+    new.tips = followed.tips;
+    new.closed = followed.version.closed;
     let files = new.tips.iter().map(|(name, value)| NewRef {
         name: name.clone(),
         id: value.tip.clone(),
@@ -158,13 +154,36 @@ async fn copy_files(context: &Context, source: &Repository, new: &mut NewReposit
     let copied = context.git.fork(between, &new.row.default_branch, new.row.sha256, files.collect(), &lock).await;
     drop(lock);
     copied.map_err(Error::git("forking a repository"))?;
-    new.packs = packs::of_new(context, id, new.row.sha256).await?;
+    let known = bucket_packs::copied(context, (source.id, followed.packs), id).await;
+    new.packs = packs::of_new(context, id, new.row.sha256, known).await?;
     let branches = new.tips.iter().filter(|(name, _)| name.starts_with(HEADS)).count() as u64;
     new.row.empty = branches == 0;
     new.row.branches = Some(branches);
     // If the size cannot be read, the next push measures it.
     new.row.size_bytes = context.git.size_bytes(id).await.unwrap_or(source.size_bytes);
     Ok(())
+}
+
+/// What the copy of a source has.
+struct Followed {
+    version: RepositoryVersion,
+    tips: Vec<(String, Ref)>,
+    packs: Packs,
+}
+
+/// Brings the copy of the source to its rows and returns them. Fails if other nodes move refs all the time.
+async fn follow(context: &Context, source: u64, lock: &RepositoryLock) -> Result<Followed, Error> {
+    for _ in 0..FOLLOW_TRIES {
+        let followed = context.copies.current_locked(source, lock).await?;
+        let read = context.store.read().await?;
+        let version = refs::version(&read, source).await?.ok_or(Error::NotFound { what: "the repository" })?;
+        // Another node may have moved refs, whose objects the copy does not have yet.
+        if version.version == followed || !context.copies.has_others() {
+            let packs = if version.has_manifest { pack_rows::all(&read, source).await? } else { Packs::new() };
+            return Ok(Followed { version, tips: tips(&read, source).await?, packs });
+        }
+    }
+    Err(Error::Busy)
 }
 
 /// Returns the branches and tags of a repository, sorted by name.

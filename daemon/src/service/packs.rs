@@ -81,8 +81,13 @@ pub(super) async fn unnamed(
 
 /// Returns the manifest of a directory that was created for a repository without a row. `None` if it has loose objects,
 /// because an earlier release wrote it; then the manifest is written at the next use ([`adopt`]). If packs are in a
-/// bucket, loose objects are packed instead.
-pub(super) async fn of_new(context: &Context, repository: u64, sha256: bool) -> Result<Option<NewPacks>, Error> {
+/// bucket, loose objects are packed instead. `known`: rows of packs that are in the bucket already.
+pub(super) async fn of_new(
+    context: &Context,
+    repository: u64,
+    sha256: bool,
+    known: Packs,
+) -> Result<Option<NewPacks>, Error> {
     if context.git.has_loose_objects(repository).await.map_err(Error::git(DOING))? {
         if context.packs.is_none() {
             return Ok(None);
@@ -90,7 +95,7 @@ pub(super) async fn of_new(context: &Context, repository: u64, sha256: bool) -> 
         // No backup has the repository, because it has no row yet.
         pack_loose_objects(context, repository, &context.git.lock(repository).await).await?;
     }
-    complete(context, repository, sha256, Packs::new()).await.map(Some)
+    complete(context, repository, sha256, known).await.map(Some)
 }
 
 async fn pack_loose_objects(context: &Context, repository: u64, lock: &RepositoryLock) -> Result<(), Error> {

@@ -5,7 +5,7 @@ use object_store::{CopyOptions, Error, GetOptions, GetRange, ObjectMeta, PutPayl
 use super::{Bucket, write::PART_BYTES};
 
 /// Largest object that servers copy in one request, bytes.
-const COPY_BYTES_MAX: u64 = 5 << 30;
+pub(super) const COPY_BYTES_MAX: u64 = 5 << 30;
 
 /// Copies `object` to `to`. Returns when the server has acknowledged the copy.
 pub(super) async fn copy(bucket: &Bucket, object: &ObjectMeta, to: &Path) -> Result<()> {

@@ -16,7 +16,11 @@ use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, future, stream, stream::BoxStream};
 use object_store::{Error, GetOptions, ObjectStoreExt as _, PutOptions, PutPayload, path::Path};
 
-use super::{BlobError, Bucket, S3Blobs, bucket_unavailable, write::PART_BYTES};
+use super::{
+    BlobError, Bucket, S3Blobs, bucket_unavailable,
+    copy::{COPY_BYTES_MAX, copy},
+    write::PART_BYTES,
+};
 use crate::{clock::Millis, model::secret, tasks};
 
 /// Most parts of one object that S3 allows.
@@ -26,6 +30,7 @@ const PARTS_AT_ONCE: usize = 4;
 /// The object that is written to read the clock of the server.
 const CLOCK: &str = "clock";
 const STORING: &str = "storing a pack";
+const COPYING: &str = "copying a pack";
 const FETCHING: &str = "fetching a pack";
 /// Bytes that are collected before they are written to a file.
 const BATCH_BYTES: usize = 1 << 20;
@@ -145,6 +150,26 @@ impl PackObjects {
             _ = self.bucket.objects.abort_multipart(&location, &upload).await;
         }
         completed
+    }
+
+    /// Copies the files of a pack within the bucket, so that their bytes are not sent. Returns whether the server has
+    /// acknowledged both and both copies have these sizes. If not, there may be a copy of one of them, and the caller
+    /// sends the pack: the original may be missing, or too large to be copied in one request.
+    pub async fn copy(&self, from: &PackObject, to: &PackObject, sizes: [u64; 2]) -> Result<bool, BlobError> {
+        for (file, size) in PackFile::ALL.into_iter().zip(sizes) {
+            let original = match self.bucket.objects.head(&self.location(from, file)).await {
+                Ok(original) if original.size == size && size <= COPY_BYTES_MAX => original,
+                Ok(_) | Err(Error::NotFound { .. }) => return Ok(false),
+                Err(error) => return Err(bucket_unavailable(COPYING)(error)),
+            };
+            let target = self.location(to, file);
+            copy(&self.bucket, &original, &target).await.map_err(bucket_unavailable(COPYING))?;
+            let copied = self.bucket.objects.head(&target).await.map_err(bucket_unavailable(COPYING))?;
+            if copied.size != size {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Fetches one file of a pack to the new file `to`, and syncs it. Returns its size. The caller compares size and

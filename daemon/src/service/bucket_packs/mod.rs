@@ -6,13 +6,14 @@
 //! also writes the files (`inline`), so a small change does not need the bucket. A repository whose rows are all of
 //! these kinds can be created again without its directory.
 
+mod copies;
 mod fill;
 mod inline;
 mod sweep;
 
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 
-pub(super) use self::inline::require_room;
+pub(super) use self::{copies::copied, inline::require_room};
 pub use self::{fill::fill, inline::PackOrigin, sweep::sweep};
 use super::{Context, Error};
 use crate::{

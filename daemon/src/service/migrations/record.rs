@@ -44,7 +44,7 @@ pub(super) async fn record(
     let (recorder, now) = (&EventRecorder::new(context), context.now_ms());
     let tips: Vec<(String, Ref)> = imported.refs.iter().map(tip).collect();
     let tips = tips.as_slice();
-    let packs = match packs::of_new(context, id, imported.sha256).await {
+    let packs = match packs::of_new(context, id, imported.sha256, pack_rows::Packs::new()).await {
         Ok(packs) => packs,
         Err(error) => return CommitOutcome::Known(Err(error)),
     };

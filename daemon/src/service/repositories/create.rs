@@ -115,7 +115,7 @@ async fn finish(
     }
     // It has no objects, or those of one commit that git has just written with everything that the commit names.
     new.closed = true;
-    new.packs = match packs::of_new(context, new.row.id, new.row.sha256).await {
+    new.packs = match packs::of_new(context, new.row.id, new.row.sha256, Packs::new()).await {
         Ok(packs) => packs,
         Err(error) => return CommitOutcome::Known(Err(error)),
     };

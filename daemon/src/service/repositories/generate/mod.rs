@@ -22,7 +22,7 @@ use crate::{
         lfs, migrations, packs,
     },
     shares::{Holder, RequestMemory},
-    store::{Tx, hooks, ids::IdKind, owners::Owner, ref_rules, refs::Ref, repositories},
+    store::{Tx, hooks, ids::IdKind, owners::Owner, packs::Packs, ref_rules, refs::Ref, repositories},
 };
 
 /// Generates a repository from the template `owner`/`name`.
@@ -54,7 +54,7 @@ pub async fn generate(
     };
     // Also without content: the manifest of the new repository is complete.
     let ready = match content {
-        Ok(tip) => packs::of_new(context, id, new.row.sha256).await.map(|packs| (tip, packs)),
+        Ok(tip) => packs::of_new(context, id, new.row.sha256, Packs::new()).await.map(|packs| (tip, packs)),
         Err(error) => Err(error),
     };
     let created = match ready {
