@@ -1,6 +1,6 @@
 //! Stores packs of an earlier release in the bucket, and removes objects of packs that no row names.
 
-use std::{error::Error as StdError, time::Duration};
+use std::{collections::BTreeSet, error::Error as StdError, time::Duration};
 
 use crate::{
     clock::Millis,
@@ -32,17 +32,18 @@ pub async fn run(context: Context) {
 /// Stores packs until the bucket has all. Then other daemons can use the store. Every node does, because only some
 /// disks have the packs.
 async fn fill(context: &Context) {
+    let mut left = BTreeSet::new();
     loop {
         let filled = async {
-            let is_complete = bucket_packs::fill(context).await?;
-            if is_complete {
+            let left = bucket_packs::fill(context, &left).await?;
+            if left.is_empty() {
                 context.store.share().await?;
             }
-            Ok::<_, Error>(is_complete)
+            Ok::<_, Error>(left)
         };
         match filled.await {
-            Ok(true) => return,
-            Ok(false) => {}
+            Ok(now_left) if now_left.is_empty() => return,
+            Ok(now_left) => left = now_left,
             Err(error) => {
                 let error = &error as &dyn StdError;
                 tracing::warn!(error, "packs could not be stored in the bucket and will be tried again");

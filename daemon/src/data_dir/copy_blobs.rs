@@ -128,8 +128,15 @@ async fn read_identity(artifacts: PathBuf) -> io::Result<Result<Identity, String
     })
 }
 
-/// A directory that is removed after the copy. It has files without names and no data of the daemon.
+/// A directory that is removed after the copy, also if the copy fails. It has files without names and no data of the
+/// daemon. The next copy uses the one that a killed command has left, and removes it.
 struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        _ = std::fs::remove_dir_all(&self.0);
+    }
+}
 
 impl Scratch {
     async fn create(data_dir: &Path) -> io::Result<Self> {
@@ -140,6 +147,6 @@ impl Scratch {
     }
 
     async fn remove(self) -> io::Result<()> {
-        tasks::blocking(move || std::fs::remove_dir_all(self.0)).await
+        tasks::blocking(move || std::fs::remove_dir_all(&self.0)).await
     }
 }

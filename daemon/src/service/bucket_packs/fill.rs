@@ -1,6 +1,6 @@
 //! Stores packs that are only on this disk: those of a store that had no bucket.
 
-use std::{error::Error as StdError, time::Duration};
+use std::{collections::BTreeSet, error::Error as StdError, time::Duration};
 
 use farrier_proto::store::{MigrationState, Repository, StoredPack};
 use tokio::time::Instant;
@@ -10,7 +10,7 @@ use crate::{
     blob::BlobError,
     service::{Context, Error, packs as manifests, ref_moves},
     store::{
-        Tx,
+        Tx, nodes,
         packs::{self, Packs, bucket},
         refs, repositories,
     },
@@ -29,33 +29,37 @@ struct Progress {
     packs: u64,
     bytes: u64,
     /// Repositories with packs that could not be stored.
-    left: u64,
+    left: BTreeSet<u64>,
     reported: Instant,
 }
 
-/// Stores all packs that are not in the bucket, and records when it has all. Returns whether it has. Packs that were
-/// stored are not sent again by the next call.
-pub async fn fill(context: &Context) -> Result<bool, Error> {
+/// Stores all packs that are not in the bucket, and records when it has all. Returns the repositories with packs that
+/// could not be stored. Packs that were stored are not sent again by the next call.
+///
+/// `before`: what the previous call has returned. Warnings that it has logged are not repeated.
+pub async fn fill(context: &Context, before: &BTreeSet<u64>) -> Result<BTreeSet<u64>, Error> {
     if context.packs.is_none() {
-        return Ok(true);
+        return Ok(BTreeSet::new());
     }
     if bucket::place(&context.store.read().await?).await?.is_some_and(|place| place.complete) {
-        return Ok(true);
+        return Ok(BTreeSet::new());
     }
-    let mut progress = Progress { packs: 0, bytes: 0, left: 0, reported: Instant::now() };
+    let mut progress = Progress { packs: 0, bytes: 0, left: BTreeSet::new(), reported: Instant::now() };
     let mut after = None;
     loop {
         let (page, next) = repositories::batch(&context.store.read().await?, after.as_deref(), PAGE).await?;
         for row in page.iter().filter(|row| has_packs(row)) {
             match repository(context, row.id, &mut progress).await {
                 Ok(true) => {}
-                Ok(false) => progress.left += 1,
+                Ok(false) => _ = progress.left.insert(row.id),
                 // The next repositories would fail as well.
                 Err(error @ (Error::Blob { .. } | Error::Store { .. })) => return Err(error),
                 Err(error) => {
                     let (repository, error) = (row.id, &error as &dyn StdError);
-                    tracing::warn!(repository, error, "the packs of a repository are not in the bucket yet");
-                    progress.left += 1;
+                    if !before.contains(&repository) {
+                        tracing::warn!(repository, error, "the packs of a repository are not in the bucket yet");
+                    }
+                    progress.left.insert(repository);
                 }
             }
         }
@@ -65,9 +69,11 @@ pub async fn fill(context: &Context) -> Result<bool, Error> {
         }
     }
     let Progress { packs, bytes, left, .. } = progress;
-    if left > 0 {
-        tracing::warn!(repositories = left, "repositories have packs that are only on this disk");
-        return Ok(false);
+    if !left.is_empty() {
+        if left != *before {
+            report_left(context, &left).await?;
+        }
+        return Ok(left);
     }
     context
         .store
@@ -77,7 +83,32 @@ pub async fn fill(context: &Context) -> Result<bool, Error> {
         })
         .await?;
     tracing::info!(packs, bytes, "the packs of all repositories are in the bucket");
-    Ok(true)
+    Ok(left)
+}
+
+/// Logs which repositories have packs that are not in the bucket, and where these packs may be.
+async fn report_left(context: &Context, left: &BTreeSet<u64>) -> Result<(), Error> {
+    let mut elsewhere = Vec::new();
+    for repository in left {
+        if !context.git.exists(*repository).await.map_err(Error::git("looking for a repository"))? {
+            elsewhere.push(*repository);
+        }
+    }
+    let here = left.len() - elsewhere.len();
+    if here > 0 {
+        tracing::warn!(repositories = here, "repositories have packs that are only on this disk");
+    }
+    if let Some(first) = elsewhere.first() {
+        let nodes: Vec<String> =
+            nodes::all(&context.store.read().await?).await?.into_iter().map(|row| row.name).collect();
+        tracing::warn!(
+            repositories = elsewhere.len(),
+            first,
+            nodes = nodes.join(", "),
+            "repositories have packs that are only on the disk of another node; start the node that has their directories"
+        );
+    }
+    Ok(())
 }
 
 /// Returns whether a repository has packs that must be kept. An import that has not ended has none yet; its end stores
