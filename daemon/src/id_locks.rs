@@ -27,6 +27,11 @@ impl IdLocks {
         IdLock { _held: lock.lock_owned().await }
     }
 
+    /// Takes the lock of `id` if nobody holds it or waits for it.
+    pub fn try_lock(&self, id: u64) -> Option<IdLock> {
+        Some(IdLock { _held: self.of(id).try_lock_owned().ok()? })
+    }
+
     /// Returns whether somebody holds the lock of `id`.
     pub fn is_locked(&self, id: u64) -> bool {
         let locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -59,6 +64,7 @@ mod tests {
         assert!(!locks.is_locked(1));
         let lock = locks.lock(1).await;
         assert!(locks.is_locked(1) && !locks.is_locked(2));
+        assert!(locks.try_lock(1).is_none() && locks.try_lock(2).is_some());
         drop(lock);
         assert!(!locks.is_locked(1));
         drop(locks.lock(1).await);

@@ -55,6 +55,7 @@ const WITHOUT_DEFAULT: &[&str] = &[
     "blobs.access_key_file",
     "blobs.secret_key_file",
     "blobs.ca_file",
+    "git.copies_max_bytes",
     "artifacts.base_url",
     "audit.file",
     "ci.cache_secret",

@@ -31,6 +31,9 @@ pub struct GitConfig {
     pub bundle_min_bytes: u64,
     /// `bundle_max_bytes`: maximum size of all bundles.
     pub bundle_max_bytes: u64,
+    /// `copies_max_bytes`: size of all git directories above which the least recently used are removed, if other nodes
+    /// use the same packs. `None`: a part of the disk.
+    pub copies_max_bytes: Option<u64>,
 }
 
 impl Default for GitConfig {
@@ -46,6 +49,7 @@ impl Default for GitConfig {
             cache_max_answer_bytes: 1_024 * MIB,
             bundle_min_bytes: 64 * MIB,
             bundle_max_bytes: 10 * 1_024 * MIB,
+            copies_max_bytes: None,
         }
     }
 }
@@ -64,5 +68,9 @@ impl GitConfig {
         r.value("git", "cache_max_answer_bytes", &mut self.cache_max_answer_bytes);
         r.value("git", "bundle_min_bytes", &mut self.bundle_min_bytes);
         r.value("git", "bundle_max_bytes", &mut self.bundle_max_bytes);
+        r.parsed("git", "copies_max_bytes", &mut self.copies_max_bytes, |bytes: u64| match bytes {
+            0 => Err("must be at least 1".to_owned()),
+            bytes => Ok(Some(bytes)),
+        });
     }
 }

@@ -69,6 +69,7 @@ fixed! {
     "git.cache_max_answer_bytes" => git.cache_max_answer_bytes;
     "git.bundle_min_bytes" => git.bundle_min_bytes;
     "git.bundle_max_bytes" => git.bundle_max_bytes;
+    "git.copies_max_bytes" => git.copies_max_bytes;
     "webhook.max_concurrent" => webhook.max_concurrent;
     "webhook.proxy_url" => webhook.proxy_url;
     "webhook.proxy_auth_file" => webhook.proxy_auth_file;

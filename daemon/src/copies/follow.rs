@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, error::Error as StdError, io, sync::Arc};
 
-use super::{Copies, CopyError, PAGE, known::CopyState};
+use super::{Copies, CopyError, known::CopyState, next_page};
 use crate::{
     git::{CopyFile, GitError, RefFile, RepositoryLock},
     store::{
@@ -38,8 +38,7 @@ pub(super) struct OnDisk {
 impl OnDisk {
     /// Returns whether the copy may have `state`. The default branch is not compared.
     pub(super) fn has(&self, state: &CopyState) -> bool {
-        let epoch = state.of_others.as_ref().map(|(epoch, _)| *epoch);
-        self.version == state.version && epoch.is_none_or(|epoch| self.epoch == Some(epoch))
+        self.version == state.version && state.epoch().is_none_or(|epoch| self.epoch == Some(epoch))
     }
 }
 
@@ -58,25 +57,23 @@ impl Copies {
     pub(super) async fn follow(
         &self,
         repository: u64,
-        extent: Follow,
+        follow: Follow,
         guard: Arc<RepositoryLock>,
         lock: &RepositoryLock,
     ) -> Result<u64, CopyError> {
-        let (snapshot, named) = self.complete_packs(repository, extent, lock).await?;
+        let (snapshot, named) = self.complete_packs(repository, follow, lock).await?;
         let Some(row) = refs::version(&snapshot, repository).await? else { return Ok(0) };
         if row.from_disk {
             return Ok(row.version);
         }
         let state = self.state_of(&snapshot, repository, &row).await?;
         let on_disk = match self.known.get(repository) {
-            Some(CopyState { version, of_others }) => {
-                Some(OnDisk { version, epoch: of_others.map(|(epoch, _)| epoch) })
-            }
+            Some(known) => Some(OnDisk { version: known.version, epoch: known.epoch() }),
             None => self.on_disk(repository).await?,
         };
         let epoch = on_disk.and_then(|on_disk| on_disk.epoch);
         let target = Target { snapshot, state, named, epoch };
-        let Some(on_disk) = on_disk.filter(|_| extent != Follow::All) else {
+        let Some(on_disk) = on_disk.filter(|_| follow != Follow::All) else {
             return self.write_all(repository, target, guard, lock).await;
         };
         if on_disk.version == row.version {
@@ -119,11 +116,8 @@ impl Copies {
         // After an interruption, the files may have the values of no single version.
         self.known.forget(repository);
         let mut rewrite = self.git.begin_rewrite(repository, guard.clone()).await?;
-        let mut last: Option<String> = None;
-        loop {
-            let page = refs::page(&target.snapshot, repository, last.as_deref(), PAGE).await?;
-            let Some((name, _)) = page.last() else { break };
-            last = Some(name.clone());
+        let mut last = None;
+        while let Some(page) = next_page(&target.snapshot, repository, &mut last).await? {
             let files = page.into_iter().map(|(name, value)| file((name, Some(value)))).collect();
             rewrite = rewrite.add(files).await?;
         }
@@ -142,7 +136,7 @@ impl Copies {
     ) -> Result<u64, CopyError> {
         let Target { snapshot, state, named, epoch: before } = target;
         drop(snapshot);
-        let epoch = state.of_others.as_ref().map(|(epoch, _)| *epoch);
+        let epoch = state.epoch();
         self.hide(repository, named, before == epoch, lock).await?;
         let version = state.version;
         let copy = CopyFile { store: self.identity().await?.to_vec(), version, epoch, boot: self.boot.clone() };

@@ -18,6 +18,13 @@ pub(super) struct CopyState {
     pub(super) of_others: Option<(u64, String)>,
 }
 
+impl CopyState {
+    /// Returns the prune epoch whose dropped packs are hidden, if other nodes may prune the repository.
+    pub(super) fn epoch(&self) -> Option<u64> {
+        self.of_others.as_ref().map(|(epoch, _)| *epoch)
+    }
+}
+
 /// The states of copies. An entry without a state: files are being written or writing them has failed, so they may have
 /// the values of no single version.
 #[derive(Debug, Default)]

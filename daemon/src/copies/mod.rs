@@ -10,12 +10,14 @@
 //! git lists the refs: a copy whose refs are equal to the rows can be read.
 //!
 //! If packs are in a bucket, a copy can be created from nothing, and packs that are missing are fetched (`packs`). If
-//! other nodes may change the repository as well, a copy also follows its manifest (`others`).
+//! other nodes may change the repository as well, a copy also follows its manifest (`others`), and the least recently
+//! used copies are removed when all of them are too large (`bound`).
 //!
 //! Lock order: the lock of the repository, then the guard of the copy. Code that holds the lock of a repository calls
 //! [`Copies::current_locked`] for it, never [`Copies::current`].
 
 mod boot;
+mod bound;
 mod follow;
 mod known;
 mod others;
@@ -28,8 +30,9 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-pub use self::packs::facts;
+pub use self::{bound::CopiesUsage, packs::facts};
 use self::{
+    bound::Sizes,
     follow::Follow,
     known::{CopyState, Known},
     others::{Fetched, Hidden},
@@ -38,11 +41,14 @@ use crate::{
     blob::{BlobError, PackObjects},
     git::{EMPTY_REPOSITORY, Git, GitError, RepositoryLock},
     id_locks::IdLocks,
-    store::{Store, StoreError, identity, refs},
+    store::{
+        Snapshot, Store, StoreError, identity,
+        refs::{self, Ref},
+    },
     tasks,
 };
 
-/// Longest time that a caller waits until a copy is current.
+/// Longest time that a caller waits until a copy is current. A shorter `git.timeout_secs` counts.
 const WAIT_MAX: Duration = Duration::from_secs(60);
 /// Number of rows of refs to read at a time.
 const PAGE: usize = 1_000;
@@ -60,7 +66,7 @@ pub enum CopyError {
     #[error(transparent)]
     Bucket(#[from] BlobError),
     /// Other work on the repository took too long.
-    #[error("the files of the repository were not brought up to date within {} seconds", WAIT_MAX.as_secs())]
+    #[error("the files of the repository are still being brought up to date")]
     Late,
 }
 
@@ -79,6 +85,7 @@ pub struct Copies {
     /// Copies with hidden packs.
     hidden: Arc<Hidden>,
     fetched: Arc<Fetched>,
+    sizes: Arc<Sizes>,
     /// Held while the files of a copy are written. Unlike the lock of the repository, the writing thread itself holds
     /// it, so it stays locked if a caller stops waiting.
     guards: Arc<IdLocks>,
@@ -96,6 +103,7 @@ impl Copies {
             known: Arc::default(),
             hidden: Arc::default(),
             fetched: Arc::default(),
+            sizes: Arc::default(),
             guards: Arc::default(),
         }
     }
@@ -116,24 +124,27 @@ impl Copies {
         if repository == EMPTY_REPOSITORY {
             return Ok(0);
         }
+        // Before anything is read about the copy. Either it is not removed from now on, or the lock shows when it was.
+        let is_removed = self.has_others() && self.git.note_use(repository);
         let read = self.store.read().await?;
         let Some(row) = refs::version(&read, repository).await? else { return Ok(0) };
         let state = self.state_of(&read, repository, &row).await?;
         drop(read);
         self.note_damage(repository, &row).await?;
-        if row.from_disk || self.known.is(repository, &state) {
+        if row.from_disk || (self.known.is(repository, &state) && !is_removed) {
             return Ok(row.version);
         }
         // A copy that an earlier start of the daemon has written is checked without the lock, which pruning may hold
         // for minutes.
         if self.known.is_new(repository)
+            && !is_removed
             && self.on_disk(repository).await?.is_some_and(|found| found.has(&state))
             && self.is_complete(repository, &row).await?
         {
             self.known.set_new(repository, state);
             return Ok(row.version);
         }
-        let deadline = Instant::now() + WAIT_MAX;
+        let deadline = Instant::now() + WAIT_MAX.min(self.git.timeout());
         let lock = timeout_at(deadline, self.git.lock(repository)).await.map_err(|_| CopyError::Late)?;
         let copies = self.clone();
         // Continues if the caller stops waiting: else a copy that takes long to write would never become current.
@@ -146,9 +157,9 @@ impl Copies {
         self.bring_current(repository, Follow::Changes, lock).await
     }
 
-    async fn bring_current(&self, repository: u64, extent: Follow, lock: &RepositoryLock) -> Result<u64, CopyError> {
+    async fn bring_current(&self, repository: u64, follow: Follow, lock: &RepositoryLock) -> Result<u64, CopyError> {
         let guard = Arc::new(self.guards.lock(repository).await);
-        match self.follow(repository, extent, guard.clone(), lock).await {
+        match self.follow(repository, follow, guard.clone(), lock).await {
             Err(CopyError::Git(error)) => {
                 // For the next use.
                 self.git.remove_old_ref_locks(repository, lock).await;
@@ -184,11 +195,8 @@ impl Copies {
         let row = refs::version(&snapshot, repository).await?.filter(|row| !row.from_disk);
         let Some(row) = row else { return Ok(None) };
         let state = self.state_of(&snapshot, repository, &row).await?;
-        let (mut tips, mut last) = (BTreeMap::new(), None::<String>);
-        loop {
-            let page = refs::page(&snapshot, repository, last.as_deref(), PAGE).await?;
-            let Some((name, _)) = page.last() else { break };
-            last = Some(name.clone());
+        let (mut tips, mut last) = (BTreeMap::new(), None);
+        while let Some(page) = next_page(&snapshot, repository, &mut last).await? {
             tips.extend(page.into_iter().map(|(name, value)| (name, value.tip)));
         }
         drop(snapshot);
@@ -224,6 +232,18 @@ impl Copies {
         };
         self.identity.get_or_try_init(|| read).await.map(Vec::as_slice)
     }
+}
+
+/// Returns the refs after `last`, which becomes the last one of them. `None`: there are no more.
+async fn next_page(
+    snapshot: &Snapshot,
+    repository: u64,
+    last: &mut Option<String>,
+) -> Result<Option<Vec<(String, Ref)>>, StoreError> {
+    let page = refs::page(snapshot, repository, last.as_deref(), PAGE).await?;
+    let Some((name, _)) = page.last() else { return Ok(None) };
+    *last = Some(name.clone());
+    Ok(Some(page))
 }
 
 #[cfg(test)]

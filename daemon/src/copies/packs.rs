@@ -93,13 +93,13 @@ impl Copies {
     pub(super) async fn complete_packs(
         &self,
         repository: u64,
-        extent: Follow,
+        follow: Follow,
         lock: &RepositoryLock,
     ) -> Result<(Snapshot, Option<BTreeSet<String>>), CopyError> {
         let mut round = 1;
         loop {
             let snapshot = self.store.read().await?;
-            let Some(version) = self.to_compare(&snapshot, repository, extent).await? else {
+            let Some(version) = self.to_compare(&snapshot, repository, follow).await? else {
                 return Ok((snapshot, None));
             };
             let named = packs::all(&snapshot, repository).await?;
@@ -125,7 +125,7 @@ impl Copies {
         &self,
         snapshot: &Snapshot,
         repository: u64,
-        extent: Follow,
+        follow: Follow,
     ) -> Result<Option<RepositoryVersion>, CopyError> {
         if self.packs.is_none() {
             return Ok(None);
@@ -133,7 +133,7 @@ impl Copies {
         let version = refs::version(snapshot, repository).await?.filter(|version| !version.from_disk);
         let Some(version) = version else { return Ok(None) };
         let is_known = if self.has_others() {
-            extent != Follow::Packs && self.known.is(repository, &self.state_of(snapshot, repository, &version).await?)
+            follow != Follow::Packs && self.known.is(repository, &self.state_of(snapshot, repository, &version).await?)
         } else {
             self.known.get(repository).is_some()
         };
@@ -184,10 +184,18 @@ impl Copies {
     ) -> Result<(), CopyError> {
         let Some(objects) = &self.packs else { return Ok(()) };
         let fetch = Fetch { store: &self.store, git: &self.git, objects, repository, sha256 };
-        match lacking {
-            Lacking::Directory { default_branch, packs } => fetch.directory(&default_branch, &packs, lock).await,
-            Lacking::Packs(packs) => fetch.missing(&packs, lock).await,
-        }
+        let packs = match lacking {
+            Lacking::Directory { default_branch, packs } => {
+                fetch.directory(&default_branch, &packs, lock).await?;
+                packs
+            }
+            Lacking::Packs(packs) => {
+                fetch.missing(&packs, lock).await?;
+                packs
+            }
+        };
+        self.sizes.add(repository, packs.values().map(|row| row.bytes + row.index_bytes).sum());
+        Ok(())
     }
 }
 

@@ -337,6 +337,15 @@ async fn a_caller_waits_only_for_a_limited_time_for_the_lock() {
 }
 
 #[tokio::test]
+async fn copies_of_a_store_that_is_not_shared_are_never_removed() {
+    let world = World::new().await;
+    world.current().await;
+    world.copies.reduce(1).await.expect("nothing is done");
+    assert_eq!(world.copies.usage(), CopiesUsage::default());
+    world.assert_follows().await;
+}
+
+#[tokio::test]
 async fn ten_thousand_refs_follow_their_rows() {
     let world = World::new().await;
     let names: Vec<String> = (0..10_000).map(|number| format!("refs/heads/{:02}/{number}", number % 100)).collect();

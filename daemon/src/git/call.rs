@@ -169,6 +169,7 @@ impl GitCommand {
             return Err(GitError::Argument { command: name });
         }
         let slot = self.git.slot(purpose).await?;
+        let in_use = self.git.begin_use(self.repository);
         let directory = self.git.directory(self.repository);
         let mut config = environment::config(directory.clone());
         config.extend(self.config);
@@ -190,7 +191,7 @@ impl GitCommand {
             .kill_on_drop(true);
         let child = command.spawn().map_err(|source| GitError::Start { command: name.clone(), source })?;
         self.git.0.started.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        Ok(GitProcess::new((self.git.clone(), self.repository), name, child, slot))
+        Ok(GitProcess::new((self.git.clone(), self.repository), name, child, (slot, in_use)))
     }
 }
 

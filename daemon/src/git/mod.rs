@@ -12,6 +12,7 @@ pub mod change_checks;
 mod combine;
 pub mod commands;
 mod copy_file;
+mod copy_removal;
 mod dropped_packs;
 mod environment;
 mod error;
@@ -48,6 +49,7 @@ mod suspects;
 pub mod tree_edit;
 mod unnamed_packs;
 mod upkeep;
+mod uses;
 mod version;
 mod workspace;
 
@@ -69,6 +71,7 @@ pub use self::{
     call::{GitCommand, GitOutput},
     change_checks::TipKind,
     copy_file::CopyFile,
+    copy_removal::CopySize,
     error::GitError,
     import::{Imported, Staged},
     incoming::{IncomingPack, PackReception, Receive},
@@ -82,6 +85,7 @@ pub use self::{
     source::{ImportSource, SourceError},
     survey::SourceSummary,
     upkeep::TidyLevel,
+    uses::HeldCopies,
     version::{GitVersion, VersionError, check_installed},
     workspace::{MergedTree, PackedChange, PublishError, Workspace},
 };
@@ -151,6 +155,7 @@ struct Shared {
     locks: IdLocks,
     suspects: suspects::Suspects,
     installed: installed_packs::InstalledPacks,
+    uses: uses::Uses,
     stale_locks: StaleLocks,
     /// Change when refs or objects of a repository may have changed.
     generations: Generations,
@@ -246,6 +251,7 @@ impl Git {
             locks: IdLocks::default(),
             suspects: suspects::Suspects::default(),
             installed: installed_packs::InstalledPacks::default(),
+            uses: uses::Uses::default(),
             stale_locks,
             generations: Generations::default(),
             kept_refs: kept_refs::KeptRefs::default(),
@@ -297,6 +303,13 @@ impl Git {
         self.0.generations.raise(repository);
         self.remove_stale_locks(repository, &lock).await;
         lock
+    }
+
+    /// Takes the lock of a repository if it is free.
+    pub fn try_lock(&self, repository: u64) -> Option<RepositoryLock> {
+        let lock = self.0.locks.try_lock(repository)?;
+        self.0.generations.raise(repository);
+        Some(lock)
     }
 
     /// Returns the holds that delay the removal of files. They apply to repositories and to the bytes of artifacts, so

@@ -12,7 +12,7 @@ use tokio::{
     process::{Child, ChildStderr, ChildStdin, ChildStdout},
 };
 
-use super::{Git, GitError, Slot, error::cleaned};
+use super::{Git, GitError, Slot, error::cleaned, uses::CopyUse};
 
 /// Requested size of the standard output pipe, bytes: the largest that an unprivileged process may set.
 const PIPE_BYTES: usize = 1 << 20;
@@ -32,7 +32,7 @@ pub struct GitProcess {
     stderr: Option<ChildStderr>,
     stderr_kept: Vec<u8>,
     ended: bool,
-    _slot: Slot,
+    _slot: (Slot, CopyUse),
 }
 
 /// The exit of a process.
@@ -47,7 +47,7 @@ pub struct GitExit {
 }
 
 impl GitProcess {
-    pub(super) fn new((git, repository): (Git, u64), command: String, mut child: Child, slot: Slot) -> Self {
+    pub(super) fn new((git, repository): (Git, u64), command: String, mut child: Child, slot: (Slot, CopyUse)) -> Self {
         let stdout = child.stdout.take().expect("piped");
         // The kernel may refuse a larger pipe. The process then blocks on a full pipe more often, nothing else
         // changes.

@@ -16,7 +16,7 @@ pub(super) const NEW: &str = "new-";
 /// The content of `info/attributes`.
 const ATTRIBUTES: &[u8] = b"* -export-subst\n";
 /// Prefix of the names of directories that are being deleted.
-const TRASH: &str = "trash-";
+pub(super) const TRASH: &str = "trash-";
 
 impl Git {
     /// Creates an empty bare repository whose `HEAD` names `default_branch`. The number must never have been

@@ -15,6 +15,7 @@ pub(crate) fn git_config() -> config::GitConfig {
         cache_max_answer_bytes: 0,
         bundle_min_bytes: 0,
         bundle_max_bytes: 0,
+        copies_max_bytes: None,
     }
 }
 

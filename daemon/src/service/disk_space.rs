@@ -102,6 +102,11 @@ pub async fn local(context: &Context) -> Result<Space, Error> {
     if space != Space::UNLIMITED {
         return Ok(space);
     }
+    of_data_dir(context).await
+}
+
+/// Returns the space on the disk of the data directory.
+pub async fn of_data_dir(context: &Context) -> Result<Space, Error> {
     let space = Space::of_directory(context.config.data_dir.clone()).await;
     space.map_err(|source| Error::Blob { doing: LOOKING, source })
 }

@@ -118,6 +118,13 @@ fn add_work(context: &Context, all: &mut Exposition) {
     all.add_gauge("farrier_bundle_bytes", "Size of the bundles.", bundles.bytes);
     all.add_gauge("farrier_bundle_max_bytes", "git.bundle_max_bytes", bundles.max_bytes);
     all.add_counter("farrier_bundle_served_bytes_total", "Bytes read from bundles.", bundles.served_bytes);
+    if context.copies.has_others() {
+        let copies = context.copies.usage();
+        all.add_gauge("farrier_git_copies_bytes", "Size of the git directories of this node.", copies.bytes);
+        all.add_gauge("farrier_git_copies_max_bytes", "git.copies_max_bytes", copies.max_bytes);
+        let help = "Git directories that were removed because they were not used lately.";
+        all.add_counter("farrier_git_copies_removed_total", help, copies.removed);
+    }
     let counts = context.mirrors.counts();
     let ended = [
         (["pull", "ok"], &counts.pulled),

@@ -10,7 +10,10 @@ use std::{
 
 use farrier_proto::store::{AuditActor, AuditActorKind};
 
-use crate::model::identity::{Account, Identity, Proof};
+use crate::{
+    git::HeldCopies,
+    model::identity::{Account, Identity, Proof},
+};
 
 tokio::task_local! {
     static CURRENT: RequestScope;
@@ -24,6 +27,8 @@ pub struct RequestScope(Arc<Fields>);
 struct Fields {
     id: [u8; 16],
     actor: Mutex<AuditActor>,
+    /// The copies of repositories that it uses.
+    held: HeldCopies,
 }
 
 impl RequestScope {
@@ -32,7 +37,8 @@ impl RequestScope {
     pub fn new(id: [u8; 16], address: Option<IpAddr>, uid: Option<u32>) -> Self {
         let address = address.map(|address| address.to_string()).unwrap_or_default();
         let kind = AuditActorKind::Anonymous.into();
-        Self(Arc::new(Fields { id, actor: Mutex::new(AuditActor { kind, address, uid, ..AuditActor::default() }) }))
+        let actor = Mutex::new(AuditActor { kind, address, uid, ..AuditActor::default() });
+        Self(Arc::new(Fields { id, actor, held: HeldCopies::default() }))
     }
 
     /// Returns the scope of the running task, if it handles a request.
@@ -40,9 +46,9 @@ impl RequestScope {
         CURRENT.try_with(Clone::clone).ok()
     }
 
-    /// Runs `work` in this scope.
+    /// Runs `work` in this scope. Copies of repositories that it asks for are held until the scope ends.
     pub fn run<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
-        CURRENT.scope(self.clone(), work)
+        CURRENT.scope(self.clone(), self.0.held.run(work))
     }
 
     /// Returns `work` so that it runs in the scope of the running task, for tasks that are started for a request.
