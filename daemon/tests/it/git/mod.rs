@@ -7,6 +7,7 @@ mod commands_of_push;
 mod events;
 mod fetch;
 pub(crate) mod fetch_cache;
+mod followed_copies;
 mod hand_edits;
 mod limits;
 mod lost_answers;
@@ -16,8 +17,10 @@ mod prune;
 mod push;
 mod races;
 mod refs;
+mod removed_copies;
 mod small_packs;
 mod tidying;
+mod two_nodes;
 mod wire;
 
 use crate::support::TestDaemon;

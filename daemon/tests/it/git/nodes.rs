@@ -2,105 +2,25 @@
 //! one serves.
 
 use std::{
-    collections::BTreeSet,
     fs,
-    sync::Arc,
     time::{Duration, SystemTime},
 };
 
-use farrierd::{
-    blob::S3Blobs,
-    clock::Clock,
-    copies::Copies,
-    git::Git,
-    store::{Store, engine::MemoryEngine, packs, refs},
-    tasks,
-};
+use farrierd::{blob::S3Blobs, copies::Copies, git::Git, tasks};
 use http::Method;
 use serde_json::{Value, json};
 
 use super::{
     commands_of_push::pack_of,
     prune::{SlowPush, force_pushed},
+    two_nodes::Nodes,
 };
-use crate::support::{TestDaemon, bucket::TestBucket, eventually, git::Client, send};
+use crate::support::{TestDaemon, eventually, git::Client, send};
 
-const NOW: i64 = 1_764_000_000_000;
 const DAY_MS: i64 = 86_400_000;
 /// Pushes after which the packs of a repository are combined.
 const PUSHES: usize = 21;
 const HELLO: &str = "sha256:a948904f2f0f479b8f8197694b30184b0d2ed1c1cd2a1ec0fb85d299a192a447";
-
-struct Nodes {
-    bucket: TestBucket,
-    store: Store,
-    first: TestDaemon,
-    second: TestDaemon,
-    token: String,
-    _keys: tempfile::TempDir,
-}
-
-impl Nodes {
-    /// Starts two daemons. Only the first one prunes, and writes small packs as rows. `None`: there is no bucket.
-    async fn start() -> Option<Self> {
-        let bucket = TestBucket::start().await?;
-        let keys = tempfile::tempdir().expect("a directory");
-        let store = Store::open(Arc::new(MemoryEngine::shared())).await.expect("a store");
-        let clock = Clock::manual(NOW);
-        let start = async |days| {
-            TestDaemon::start_with(clock.clone(), Some(store.clone()), |config| {
-                bucket.configure(&mut config.blobs);
-                config.store.key_file = Some(keys.path().join("secrets.key"));
-                (config.git.prune_after_days, config.git.inline_max_bytes) = (days, 2_048 * u64::from(days));
-                config.storage.set_aside_days = 1_000;
-            })
-            .await
-        };
-        let (first, second) = (start(30).await, start(0).await);
-        let token = first.token("admin", &["all"]).await;
-        Some(Self { bucket, store, first, second, token, _keys: keys })
-    }
-
-    fn both(&self) -> [&TestDaemon; 2] {
-        [&self.first, &self.second]
-    }
-
-    fn remote(&self, farrier: &TestDaemon, name: &str) -> String {
-        farrier.remote(&format!("admin/{name}"), &self.token)
-    }
-
-    /// Asserts that both nodes list `expected`, and that clones and both directories are complete.
-    fn verify(&self, repository: u64, name: &str, work: &Client) {
-        let heads = |of: &str| work.done(&["ls-remote", "--symref", of, "HEAD", "refs/heads/*"]);
-        let listed = self.both().map(|farrier| heads(&self.remote(farrier, name)));
-        assert_eq!(listed[0], listed[1]);
-        for (number, farrier) in self.both().into_iter().enumerate() {
-            let clone = Client::at(work.dir().with_file_name(format!("clone-{number}")));
-            _ = fs::remove_dir_all(clone.dir());
-            work.done(&["clone", "-q", "--mirror", &self.remote(farrier, name), &clone.dir().display().to_string()]);
-            clone.done(&["fsck", "--full", "--strict"]);
-            farrier.bare(repository).done(&["fsck", "--full", "--strict"]);
-        }
-    }
-
-    /// The names in the manifest of a repository.
-    async fn manifest(&self, repository: u64) -> BTreeSet<String> {
-        let read = self.store.read().await.expect("a snapshot");
-        packs::all(&read, repository).await.expect("rows").into_keys().collect()
-    }
-
-    /// Advances the clock past the leases. Returns when the nodes have renewed their rows and look for work again.
-    async fn advance(&self, by_ms: i64) {
-        self.first.clock.advance_ms(by_ms);
-        tokio::time::sleep(Duration::from_secs(6)).await;
-        self.first.clock.advance_ms(6_000);
-    }
-
-    async fn epoch(&self, repository: u64) -> u64 {
-        let read = self.store.read().await.expect("a snapshot");
-        refs::version(&read, repository).await.expect("rows").expect("a version").prune_epoch
-    }
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_push_is_served_by_the_other_node_at_once_also_thin_packs_and_changes_through_the_api() {

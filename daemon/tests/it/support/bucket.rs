@@ -45,6 +45,12 @@ pub enum BucketFault {
     Cut,
     /// They are forwarded, and the connection is closed instead of an answer.
     LostAnswer,
+    /// Copies within the bucket get 501 and are not forwarded.
+    NoCopies,
+    /// Objects of packs can be copied within the bucket; those that are sent get 503 and are not forwarded.
+    OnlyCopies,
+    /// Reads of packs wait until this is changed.
+    SlowPacks,
 }
 
 /// An empty bucket with the name `builds`. The server ends when this is dropped.
@@ -133,6 +139,24 @@ impl TestBucket {
     }
 }
 
+impl BucketFault {
+    fn refuses(self, request: &Request<Incoming>) -> bool {
+        let is_copy = request.headers().contains_key("x-amz-copy-source");
+        match self {
+            Self::Error => true,
+            Self::NoCopies => is_copy,
+            Self::OnlyCopies => request.method() == Method::PUT && is_pack(request) && !is_copy,
+            _ => false,
+        }
+    }
+}
+
+/// Returns whether a request is for a file of a pack.
+fn is_pack(request: &Request<Incoming>) -> bool {
+    let path = request.uri().path();
+    path.contains("/g/") && [".pack", ".idx"].iter().any(|end| path.ends_with(end))
+}
+
 type ProxyBody = Either<Incoming, Full<Bytes>>;
 
 /// Starts the proxy and returns its URL.
@@ -156,19 +180,28 @@ async fn pass(
     fault: Arc<Mutex<BucketFault>>,
     request: Request<Incoming>,
 ) -> std::io::Result<Response<ProxyBody>> {
-    let fault = *fault.lock().expect("no panic");
+    let set = fault;
+    let fault = *set.lock().expect("no panic");
     let cut = || std::io::Error::from(std::io::ErrorKind::ConnectionReset);
     match fault {
         BucketFault::Cut => return Err(cut()),
         BucketFault::Hang => std::future::pending().await,
-        BucketFault::Error => {
+        _ if fault.refuses(&request) => {
             // The client sends its body first.
             _ = request.into_body().collect().await;
             let mut response = Response::new(Either::Right(Full::from("<Error><Code>SlowDown</Code></Error>")));
-            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+            *response.status_mut() = match fault {
+                BucketFault::NoCopies => StatusCode::NOT_IMPLEMENTED,
+                _ => StatusCode::SERVICE_UNAVAILABLE,
+            };
             return Ok(response);
         }
-        BucketFault::None | BucketFault::LostAnswer => {}
+        BucketFault::SlowPacks if request.method() == Method::GET && is_pack(&request) => {
+            while *set.lock().expect("no panic") == BucketFault::SlowPacks {
+                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+            }
+        }
+        _ => {}
     }
     let io = TcpStream::connect(&to).await?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(io)).await.map_err(|_| cut())?;
