@@ -6,7 +6,7 @@ use std::{
     ffi::OsString,
     fs::{self, File},
     io::{BufRead as _, BufReader},
-    os::fd::OwnedFd,
+    os::{fd::OwnedFd, unix::process::CommandExt as _},
     path::{Path, PathBuf},
     process::{Child as Process, ChildStdout, Command, Stdio},
     time::{Duration, Instant},
@@ -18,6 +18,13 @@ use crate::{Result, client::Over};
 
 /// Time limit of a start.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A user of this machine.
+#[derive(Clone, Copy)]
+pub(crate) struct User {
+    pub(crate) id: u32,
+    pub(crate) group: u32,
+}
 
 /// A running server.
 pub(crate) struct Child {
@@ -32,7 +39,14 @@ impl Child {
     pub(crate) fn start(program: &Path, args: &[&str], env: &[(&str, &str)], dir: &Path) -> Result<Self> {
         let log = dir.join("stderr.log");
         let channels = (Stdio::null(), File::create(&log)?.into());
-        Self::start_with(channels, program, args, env, dir, log)
+        Self::start_with(channels, program, args, env, None, dir, log)
+    }
+
+    /// Like [`Child::start`], as another user, if this process is root.
+    pub(crate) fn start_as(user: Option<User>, program: &Path, args: &[&str], dir: &Path) -> Result<Self> {
+        let log = dir.join("stderr.log");
+        let channels = (Stdio::null(), File::create(&log)?.into());
+        Self::start_with(channels, program, args, &[], user, dir, log)
     }
 
     /// Starts `program` through a shell, with the sockets `tcp` and `unix` as descriptors 3 and 4, as a service
@@ -46,7 +60,7 @@ impl Child {
         let script = "exec 3<&0 4<&2 0</dev/null 2>>\"$0\"; \
                       LISTEN_PID=$$ LISTEN_FDS=2 LISTEN_FDNAMES=tcp:unix exec \"$@\"";
         let args = [&["-c", script, &log_path, &program], args].concat();
-        Self::start_with((tcp.into(), unix.into()), Path::new("sh"), &args, &[("HOME", &path(dir)?)], dir, log)
+        Self::start_with((tcp.into(), unix.into()), Path::new("sh"), &args, &[("HOME", &path(dir)?)], None, dir, log)
     }
 
     fn start_with(
@@ -54,6 +68,7 @@ impl Child {
         program: &Path,
         args: &[&str],
         env: &[(&str, &str)],
+        user: Option<User>,
         dir: &Path,
         log: PathBuf,
     ) -> Result<Self> {
@@ -61,6 +76,9 @@ impl Child {
         let mut command = Command::new(program);
         command.args(args).envs(env.iter().copied()).current_dir(dir);
         command.stdin(stdin).stdout(Stdio::piped()).stderr(stderr);
+        if let Some(user) = user {
+            command.uid(user.id).gid(user.group);
+        }
         let mut process = command.spawn().map_err(|error| format!("{}: {error}", program.display()))?;
         let stdout = BufReader::new(process.stdout.take().ok_or("no standard output")?);
         Ok(Self { process, stdout, log })
@@ -96,8 +114,13 @@ impl Child {
 
     /// Sends SIGTERM and waits for the end.
     pub(crate) fn stop(&mut self) -> Result<()> {
+        self.stop_with(Signal::TERM)
+    }
+
+    /// Sends `signal` and waits for the end.
+    pub(crate) fn stop_with(&mut self, signal: Signal) -> Result<()> {
         if let Some(id) = Pid::from_raw(self.process.id().cast_signed()) {
-            kill_process(id, Signal::TERM)?;
+            kill_process(id, signal)?;
         }
         self.process.wait()?;
         Ok(())
@@ -124,6 +147,11 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
+    /// Returns the process ID.
+    pub(crate) fn id(self) -> u32 {
+        self.id
+    }
+
     fn status(self, field: &str) -> Result<u64> {
         status(Path::new(&format!("/proc/{}/status", self.id)), field)
     }
@@ -212,6 +240,27 @@ pub(crate) fn installed(program: &str) -> Option<PathBuf> {
     // Servers are often installed in directories that are only in root's `PATH`.
     let directories = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
     directories.map(|directory| directory.join(program)).find(|file| file.is_file())
+}
+
+/// Runs `program` in `dir`, as another user if this process is root. It must succeed.
+pub(crate) fn run_as(
+    user: Option<User>,
+    program: &Path,
+    args: &[&str],
+    env: &[(&str, &str)],
+    dir: &Path,
+) -> Result<()> {
+    #[expect(clippy::disallowed_methods, reason = "prepares a server to measure")]
+    let mut command = Command::new(program);
+    command.args(args).envs(env.iter().copied()).current_dir(dir);
+    if let Some(user) = user {
+        command.uid(user.id).gid(user.group);
+    }
+    let output = command.output()?;
+    if !output.status.success() {
+        return Err(format!("{}: {}", program.display(), String::from_utf8_lossy(&output.stderr)).into());
+    }
+    Ok(())
 }
 
 /// Runs `program` and returns its standard output and standard error.

@@ -3,7 +3,7 @@
 //! Requests are prepared in advance. Of responses it parses only what the measured servers send: the status,
 //! `Content-Length`, and chunked bodies, whose content is dropped.
 
-use std::{net::Ipv4Addr, path::PathBuf};
+use std::{fs::File, io::Write as _, net::Ipv4Addr, path::PathBuf};
 
 use serde_json::Value;
 use tokio::{
@@ -124,6 +124,27 @@ impl Connection {
             End::After(length) => self.swallow_exactly(length, room).await,
             End::LastChunk => self.swallow_chunks(room).await,
         }
+    }
+
+    /// Reads a body of known length and writes it to `file`.
+    pub(crate) async fn save_body(&mut self, room: &mut [u8], file: &mut File) -> Result<u64> {
+        let head = self.head().await?;
+        let End::After(length) = head.end else { return Err("a download has no length".into()) };
+        if head.status != 200 {
+            return Err(format!("a download was answered with {}", head.status).into());
+        }
+        file.write_all(&self.buffer)?;
+        let mut left = length - self.buffer.len() as u64;
+        self.buffer.clear();
+        while left > 0 {
+            let read = self.stream.read(room).await?;
+            if read == 0 {
+                return Err(format!("a download ended {left} bytes early").into());
+            }
+            file.write_all(&room[..read])?;
+            left -= read as u64;
+        }
+        Ok(length)
     }
 
     async fn swallow_exactly(&mut self, length: u64, room: &mut [u8]) -> Result<u64> {

@@ -17,7 +17,7 @@ pub(crate) struct Args {
     /// Small sizes and few rounds, to test the benchmark itself.
     #[arg(long)]
     quick: bool,
-    /// Rows to measure, such as `get,upload`; default: all.
+    /// Rows to measure, such as `get,upload`; default: all but `many-refs`, `many-pushes` and `large-repository`.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// Number of rounds; default: that of the plan.
@@ -26,6 +26,18 @@ pub(crate) struct Args {
     /// Number of jobs of the row `ci-day`; default: 1,000. There is one repository for 25 of them.
     #[arg(long)]
     jobs: Option<usize>,
+    /// Size of the repository whose cold copy is measured in the row `bucket`, MiB; default: 256.
+    #[arg(long)]
+    cold_mib: Option<usize>,
+    /// Number of refs in the row `many-refs`; default: 1,000,000.
+    #[arg(long)]
+    refs: Option<usize>,
+    /// Number of pushes in the row `many-pushes`; default: 100,000.
+    #[arg(long)]
+    pushes: Option<usize>,
+    /// Size of the repository in the row `large-repository`, MiB; default: 5,120.
+    #[arg(long)]
+    large_mib: Option<usize>,
     /// Directory for all data, on the disk to measure.
     #[arg(long)]
     dir: Option<PathBuf>,
@@ -67,6 +79,13 @@ pub(crate) struct Plan {
     pub(crate) store_rows: u64,
     /// Number of jobs of a day.
     pub(crate) jobs: usize,
+    /// Size of a large push, and of the repository whose cold copy is measured, MiB.
+    pub(crate) push_mib: usize,
+    pub(crate) cold_mib: usize,
+    /// Sizes of the rows that take long.
+    pub(crate) refs: usize,
+    pub(crate) pushes: usize,
+    pub(crate) large_mib: usize,
     /// Number of daemon starts.
     pub(crate) starts: usize,
     /// Number of restarts and kills under load.
@@ -102,6 +121,11 @@ impl Plan {
             block: if full { 8 * MIB } else { MIB },
             store_rows: if full { 3_000_000 } else { 20_000 },
             jobs: args.jobs.unwrap_or(if full { 1_000 } else { 50 }),
+            push_mib: if full { 500 } else { 20 },
+            cold_mib: args.cold_mib.unwrap_or(if full { 256 } else { 20 }),
+            refs: args.refs.unwrap_or(if full { 1_000_000 } else { 5_000 }),
+            pushes: args.pushes.unwrap_or(if full { 100_000 } else { 120 }),
+            large_mib: args.large_mib.unwrap_or(if full { 5_120 } else { 40 }),
             starts: if full { 11 } else { 3 },
             restarts: if full { 50 } else { 3 },
             kills: if full { 10 } else { 2 },
@@ -113,7 +137,8 @@ impl Plan {
     }
 
     pub(crate) fn selects(&self, row: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|only| only == row)
+        let named = self.only.iter().any(|only| only == row);
+        named || (self.only.is_empty() && !rows::LONG.contains(&row))
     }
 
     /// Returns a new directory for one server.

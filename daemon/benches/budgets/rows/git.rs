@@ -183,7 +183,7 @@ async fn crowd(table: &mut Table, setup: &Setup) -> Result<()> {
 }
 
 /// Returns the duration of git with `args`.
-async fn timed(args: &[&str]) -> Result<Duration> {
+pub(super) async fn timed(args: &[&str]) -> Result<Duration> {
     let begun = Instant::now();
     git(args).await?;
     Ok(begun.elapsed())
@@ -215,7 +215,7 @@ where
     Ok(f64::from(done) / begun.elapsed().as_secs_f64())
 }
 
-async fn fetches(round: Duration, over: &Over, request: Vec<u8>) -> Result<f64> {
+pub(super) async fn fetches(round: Duration, over: &Over, request: Vec<u8>) -> Result<f64> {
     let over = over.clone();
     let work = move || {
         let (over, request) = (over.clone(), request.clone());

@@ -1,7 +1,9 @@
 //! The measurements: one module per row of the table, or for a few rows with the same set-up.
 
+mod bucket;
 mod caches;
 mod ci_day;
+mod cluster;
 mod crowd;
 mod download;
 mod durable;
@@ -12,6 +14,7 @@ mod git;
 mod held;
 mod hooks;
 mod idle;
+mod large;
 mod lfs;
 mod lists;
 mod long_lists;
@@ -31,7 +34,7 @@ use crate::{Result, child::Watch, plan::Plan, table::Table};
 type Row = for<'a> fn(&'a Plan, &'a mut Table) -> BoxFuture<'a, Result<()>>;
 
 /// All rows by their names for `--only`.
-pub(crate) const ALL: [(&str, Row); 21] = [
+pub(crate) const ALL: [(&str, Row); 26] = [
     ("get", |plan, table| get::measure(plan, table).boxed()),
     ("upload", |plan, table| upload::measure(plan, table).boxed()),
     ("download", |plan, table| download::measure(plan, table).boxed()),
@@ -53,12 +56,32 @@ pub(crate) const ALL: [(&str, Row); 21] = [
     ("restart", |plan, table| restart::measure(plan, table).boxed()),
     ("crowd", |plan, table| crowd::measure(plan, table).boxed()),
     ("fairness", |plan, table| fairness::measure(plan, table).boxed()),
+    ("cluster", |plan, table| cluster::measure(plan, table).boxed()),
+    ("bucket", |plan, table| bucket::measure(plan, table).boxed()),
+    ("many-refs", |plan, table| large::measure_refs(plan, table).boxed()),
+    ("many-pushes", |plan, table| large::measure_pushes(plan, table).boxed()),
+    ("large-repository", |plan, table| large::measure_repository(plan, table).boxed()),
 ];
+
+/// The rows that take many minutes. They are measured only if they are named.
+pub(crate) const LONG: [&str; 3] = ["many-refs", "many-pushes", "large-repository"];
 
 /// Flushes dirty pages of the previous contender, so that they do not slow down the next one.
 async fn settle() {
     farrierd::tasks::blocking(rustix::fs::sync).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
+}
+
+/// Does `work` and returns the maximum of the resident memory of the process meanwhile, bytes.
+async fn peak<T>(watch: Watch, work: impl Future<Output = Result<T>>) -> Result<(T, u64)> {
+    let mut peak = watch.resident()?;
+    tokio::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return Ok((done?, peak.max(watch.resident()?))),
+            () = tokio::time::sleep(Duration::from_millis(10)) => peak = peak.max(watch.resident()?),
+        }
+    }
 }
 
 /// Waits until a daemon has run no process and used no processor time for half a second, so that its work after pushes

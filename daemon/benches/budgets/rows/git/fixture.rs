@@ -22,6 +22,8 @@ struct Files {
 }
 
 const LARGE_FILES: Files = Files { count: 2_000, bytes: 5 << 10 };
+/// With one commit for each MiB.
+const HALF_MEBIBYTES: Files = Files { count: 4_000, bytes: 512 << 10 };
 const SMALL_FILES: Files = Files { count: 8_000, bytes: 512 };
 
 /// Creates a bare repository of `commits` commits in one pack. Each commit rewrites two files. With 5,000
@@ -36,11 +38,26 @@ pub(in crate::rows) async fn make_with_many_objects(dir: &Path, commits: usize) 
     make_with(dir, commits, SMALL_FILES).await
 }
 
+/// Creates a bare repository of `mib` commits and about as many MiB in one pack, which is not compressed.
+pub(in crate::rows) async fn make_large(dir: &Path, mib: usize) -> Result<PathBuf> {
+    let bare = import(dir, mib, HALF_MEBIBYTES, "0").await?;
+    // Several packs would be compared for deltas in each push.
+    git_at(&bare, &["-c", "pack.window=0", "-c", "pack.compression=0", "repack", "-adq"]).await?;
+    Ok(bare)
+}
+
 async fn make_with(dir: &Path, commits: usize, files: Files) -> Result<PathBuf> {
+    let bare = import(dir, commits, files, "-1").await?;
+    git_at(&bare, &["repack", "-adq"]).await?;
+    Ok(bare)
+}
+
+async fn import(dir: &Path, commits: usize, files: Files, compression: &str) -> Result<PathBuf> {
     let bare = dir.join("bare.git");
     let path = bare.to_str().ok_or("the directory is not UTF-8")?;
     git(&["init", "--quiet", "--bare", "--initial-branch=main", path]).await?;
-    let mut command = command(&["-C", path, "fast-import", "--quiet"]);
+    let compression = format!("core.compression={compression}");
+    let mut command = command(&["-C", path, "-c", &compression, "fast-import", "--quiet"]);
     command.stdin(Stdio::piped()).stdout(Stdio::null());
     let mut process = command.spawn()?;
     let mut input = process.stdin.take().ok_or("no input")?;
@@ -52,7 +69,6 @@ async fn make_with(dir: &Path, commits: usize, files: Files) -> Result<PathBuf> 
     if !process.wait().await?.success() {
         return Err("git fast-import failed".into());
     }
-    git_at(&bare, &["repack", "-adq"]).await?;
     Ok(bare)
 }
 
@@ -116,7 +132,7 @@ pub(in crate::rows) async fn add_commit(bare: &Path, parent: &str, name: &str, n
 }
 
 /// Commits a change of one file in `work`.
-pub(super) async fn commit(work: &Path, number: usize) -> Result<()> {
+pub(in crate::rows) async fn commit(work: &Path, number: usize) -> Result<()> {
     std::fs::write(work.join("one-file"), format!("{number}\n"))?;
     git_at(work, &["add", "one-file"]).await?;
     git_at(work, &["commit", "--quiet", "-m", "one file"]).await.map(drop)

@@ -6,7 +6,7 @@ mod fan_out;
 mod flood;
 mod history;
 mod restart;
-mod scene;
+pub(super) mod scene;
 
 use crate::{Result, plan::Plan, table::Table};
 

@@ -20,9 +20,9 @@ use crate::{Result, client::head, farrier::Farrier, plan::Plan};
 /// Time limit of deliveries.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Number of repositories that are changed in turn, because changes of one repository wait for each other.
-pub(super) const REPOSITORIES: usize = 64;
+pub(in crate::rows) const REPOSITORIES: usize = 64;
 /// The configuration that allows deliveries to this process.
-pub(super) const CONFIG: &str = "[webhook]\nallowed_hosts = \"loopback\"\n";
+pub(in crate::rows) const CONFIG: &str = "[webhook]\nallowed_hosts = \"loopback\"\n";
 
 /// A daemon, and receivers that answer immediately.
 pub(super) struct Scene {
@@ -34,8 +34,8 @@ pub(super) struct Scene {
 
 /// The requests that arrived at all receivers.
 #[derive(Default)]
-pub(super) struct Arrived {
-    pub(super) count: AtomicU64,
+pub(in crate::rows) struct Arrived {
+    pub(in crate::rows) count: AtomicU64,
     times: Mutex<Vec<Instant>>,
     last: Mutex<Option<Instant>>,
     news: tokio::sync::Notify,
@@ -48,7 +48,7 @@ impl Arrived {
     }
 
     /// Waits until this many requests have arrived. Returns when the last of them arrived.
-    pub(super) async fn wait(&self, count: u64) -> Result<Instant> {
+    pub(in crate::rows) async fn wait(&self, count: u64) -> Result<Instant> {
         let all = async {
             loop {
                 let news = self.news.notified();
@@ -87,7 +87,7 @@ impl Scene {
 }
 
 /// Starts a receiver that answers immediately. Returns its URL.
-pub(super) async fn receiver(running: &mut JoinSet<()>, arrived: &Arc<Arrived>) -> Result<String> {
+pub(in crate::rows) async fn receiver(running: &mut JoinSet<()>, arrived: &Arc<Arrived>) -> Result<String> {
     let listener = Arc::new(TcpListener::bind("127.0.0.1:0").await?);
     let url = format!("http://{}/", listener.local_addr()?);
     running.spawn(serve(listener, arrived.clone()));
@@ -95,7 +95,7 @@ pub(super) async fn receiver(running: &mut JoinSet<()>, arrived: &Arc<Arrived>) 
 }
 
 /// Creates an administrators' hook for repository events.
-pub(super) async fn hook(farrier: &Farrier, url: &str, system: bool, more: Value) -> Result<()> {
+pub(in crate::rows) async fn hook(farrier: &Farrier, url: &str, system: bool, more: Value) -> Result<()> {
     let mut config = json!({ "url": url, "content_type": "json", "secret": "s3cr3t", "is_system_webhook": system });
     for (key, value) in more.as_object().into_iter().flatten() {
         config[key] = value.clone();
@@ -106,7 +106,7 @@ pub(super) async fn hook(farrier: &Farrier, url: &str, system: bool, more: Value
 }
 
 /// Returns a request that changes the description of a repository.
-pub(super) fn patch(number: usize, word: &str) -> Vec<u8> {
+pub(in crate::rows) fn patch(number: usize, word: &str) -> Vec<u8> {
     let body = json!({ "description": format!("{word} {number}") }).to_string();
     let path = format!("/api/v1/repos/admin/demo-{}", number % REPOSITORIES);
     let mut bytes = head("PATCH", &path, body.len() as u64, &["content-type: application/json"]);
