@@ -21,7 +21,7 @@ use crate::{
         ids::IdKind,
         interests::{self, InterestKind},
         owners::{self, Owner},
-        packs::{self as pack_rows, NewPacks},
+        packs::{self as pack_rows, NewPacks, Packs},
         refs::{self, Ref},
         repositories,
     },

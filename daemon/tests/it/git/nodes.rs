@@ -1,10 +1,7 @@
 //! Two daemons with one store and one bucket, each with its own directories: what one of them changes is what the other
 //! one serves.
 
-use std::{
-    fs,
-    time::{Duration, SystemTime},
-};
+use std::{fs, time::SystemTime};
 
 use farrierd::{blob::S3Blobs, copies::Copies, git::Git, tasks};
 use http::Method;
