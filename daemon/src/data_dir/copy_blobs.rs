@@ -129,7 +129,7 @@ async fn read_identity(artifacts: PathBuf) -> io::Result<Result<Identity, String
 }
 
 /// A directory that is removed after the copy, also if the copy fails. It has files without names and no data of the
-/// daemon. The next copy uses the one that a killed command has left, and removes it.
+/// daemon. If a command was killed, the next copy uses its directory and removes it.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {

@@ -8,8 +8,8 @@ use std::{
 
 use crate::{Result, child::Watch};
 
-/// Interval to which the limit applies, microseconds. With the default of the kernel, 100,000, a daemon would be stopped
-/// for longer than a request takes.
+/// Interval to which the limit applies, microseconds. With the default of the kernel, 100,000, a daemon would be
+/// stopped for longer than a request takes.
 const PERIOD: u32 = 10_000;
 /// The place of control groups: of version 2, and the controller `cpu` of version 1.
 const UNIFIED: &str = "/sys/fs/cgroup";
