@@ -9,7 +9,7 @@ use farrierd::{
     store::{
         Store, StoreError, Tx,
         engine::{MemoryEngine, PostgresEngine, PostgresOptions},
-        keys as store_keys, nodes,
+        keys as store_keys, nodes, packs,
         releases::assets,
         repositories, value,
     },
@@ -18,7 +18,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Binary, TestDaemon, bucket::TestBucket, cluster::shared_config, eventually, postgres::PostgresServer,
+    Binary, TestDaemon, bucket::TestBucket, cluster::shared_config, eventually, git::Client, postgres::PostgresServer,
     process::output,
 };
 
@@ -182,6 +182,14 @@ async fn a_shared_store_is_upgraded_while_daemons_run_if_all_of_them_can_read_th
     let level = async || farrier.show("/api/farrier/v1/status").await.json()["store"]["format_level"].as_u64();
     assert_eq!(level().await, Some(old.into()));
     farrier.repository("one").await;
+    let work = Client::init(farrier.scratch().join("work"));
+    let remote = farrier.remote("admin/one", &farrier.token("admin", &["all"]).await);
+    let push = |content: &str| {
+        work.commit("a", content);
+        work.done(&["push", "-q", &remote, "HEAD:main"]);
+    };
+    push("before");
+    assert_eq!(kinds_of_packs(&store).await, [false], "the previous release cannot read packs in rows");
     let message = refused(&config, &["store", "upgrade"]).await;
     assert!(message.contains(&format!("cannot read format level {new}: old (version 1.0); ")), "{message}");
     store.write(async |tx: Tx| nodes::leave(&tx, OTHER, entered.epoch, 0).await).await.expect("left");
@@ -191,8 +199,18 @@ async fn a_shared_store_is_upgraded_while_daemons_run_if_all_of_them_can_read_th
         assert_eq!(text, format!("{result} format level {new}\n"), "{}", String::from_utf8_lossy(&upgraded.stderr));
     }
     eventually("the daemon reads the level", || async { level().await == Some(new.into()) }).await;
+    push("afterwards");
+    assert_eq!(kinds_of_packs(&store).await, [false, true]);
     let renewed = store.write(async |tx: Tx| nodes::all(&tx).await).await.expect("rows");
     assert_eq!(renewed.len(), 2, "the command is no node: {renewed:?}");
+}
+
+/// Whether the packs of the first repository are rows of the store, in increasing order.
+async fn kinds_of_packs(store: &Store) -> Vec<bool> {
+    let packs = packs::all(&store.read().await.expect("a snapshot"), 1).await.expect("rows");
+    let mut kinds: Vec<bool> = packs.values().map(|row| row.inline).collect();
+    kinds.sort_unstable();
+    kinds
 }
 
 fn postgres_options(server: &PostgresServer, database: &str) -> PostgresOptions {

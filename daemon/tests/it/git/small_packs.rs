@@ -33,7 +33,7 @@ const PUSHES: usize = 64;
 struct Nodes {
     bucket: TestBucket,
     store: Store,
-    nodes: [TestDaemon; 2],
+    daemons: [TestDaemon; 2],
     token: String,
     work: Client,
     _keys: TempDir,
@@ -55,15 +55,15 @@ impl Nodes {
             })
             .await
         };
-        let nodes = [start().await, start().await];
-        nodes[0].repository("demo").await;
-        let token = nodes[0].token("admin", &["all"]).await;
-        let work = Client::init(nodes[0].scratch().join("work"));
-        Some(Self { bucket, store, nodes, token, work, _keys: keys })
+        let daemons = [start().await, start().await];
+        daemons[0].repository("demo").await;
+        let token = daemons[0].token("admin", &["all"]).await;
+        let work = Client::init(daemons[0].scratch().join("work"));
+        Some(Self { bucket, store, daemons, token, work, _keys: keys })
     }
 
     fn remote(&self, node: usize) -> String {
-        self.nodes[node].remote("admin/demo", &self.token)
+        self.daemons[node].remote("admin/demo", &self.token)
     }
 
     fn push(&self, node: usize, content: impl AsRef<[u8]>) {
@@ -72,13 +72,13 @@ impl Nodes {
     }
 
     async fn asks(&self, path: &str, body: Value) {
-        let answer = self.nodes[0].admin(Method::POST, path, body).await;
+        let answer = self.daemons[0].admin(Method::POST, path, body).await;
         assert!(answer.status < 300, "{path}: {answer:?}");
     }
 
     /// Removes the directory of the repository of a node, and verifies what the node then serves.
     fn verify_rebuilt(&self, node: usize) {
-        let directory = self.nodes[node].data_dir().join("repositories/1.git");
+        let directory = self.daemons[node].data_dir().join("repositories/1.git");
         // The node may not have it yet.
         _ = fs::remove_dir_all(&directory);
         let clone = Client::at(self.work.dir().with_file_name("clone"));
@@ -117,7 +117,7 @@ async fn small_changes_need_no_bucket_and_are_served_by_a_node_without_a_directo
         nodes.work.done(&["pull", "-q", "--ff-only", &nodes.remote(1), "main"]);
         let name = format!("new{number}");
         nodes.asks("/api/v1/user/repos", json!({ "name": name, "auto_init": true })).await;
-        nodes.work.done(&["ls-remote", &nodes.nodes[1].remote(&format!("admin/{name}"), &nodes.token)]);
+        nodes.work.done(&["ls-remote", &nodes.daemons[1].remote(&format!("admin/{name}"), &nodes.token)]);
     }
     nodes.verify_rebuilt(0);
     assert!(nodes.bucket.names(false).await.iter().all(|name| !name.starts_with("ci/g/")));
@@ -149,7 +149,7 @@ async fn tidying_combines_small_packs_into_a_row_while_the_bucket_is_away() {
     nodes.verify_rebuilt(0);
     nodes.verify_rebuilt(1);
     assert!(nodes.manifest().await[1].is_empty());
-    nodes.nodes[0].clock.advance_ms(DAY_MS);
+    nodes.daemons[0].clock.advance_ms(DAY_MS);
     let forgotten = async || {
         let read = nodes.store.read().await.expect("a snapshot");
         dropped_packs::all(&read, 1).await.expect("rows").is_empty()
@@ -176,7 +176,7 @@ async fn tidying_combines_small_packs_into_a_row_while_the_bucket_is_away() {
 async fn the_setting_decides_only_about_new_packs_and_a_removed_repository_leaves_no_rows() {
     let Some(mut nodes) = Nodes::start(64 << 10).await else { return };
     nodes.push(0, "a row");
-    for node in &mut nodes.nodes {
+    for node in &mut nodes.daemons {
         node.configure(|config| config.git.inline_max_bytes = 0);
         node.restart().await;
     }
@@ -184,7 +184,7 @@ async fn the_setting_decides_only_about_new_packs_and_a_removed_repository_leave
     let [inline, others] = nodes.manifest().await;
     assert_eq!((inline.len(), others.len(), nodes.rows().await), (1, 1, 1));
     nodes.verify_rebuilt(0);
-    assert_eq!(nodes.nodes[0].admin(Method::DELETE, "/api/v1/repos/admin/demo", Value::Null).await.status, 204);
+    assert_eq!(nodes.daemons[0].admin(Method::DELETE, "/api/v1/repos/admin/demo", Value::Null).await.status, 204);
     eventually("the rows are removed", async || nodes.rows().await == 0).await;
 }
 
