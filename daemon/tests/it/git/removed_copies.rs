@@ -11,6 +11,8 @@ use farrierd::store::{
     Tx,
     packs::{self, bucket},
 };
+use http::Method;
+use serde_json::Value;
 
 use super::two_nodes::Nodes;
 use crate::support::{
@@ -60,6 +62,10 @@ async fn the_least_recently_used_copy_is_removed_and_served_again_also_after_pus
     eventually("the older copy is removed", async || !exists(second, 1)).await;
     assert!(exists(second, 2), "both together exceed the bound, one does not");
     assert!(exists(&nodes.first, 1) && exists(&nodes.first, 2), "the other node has a bound of its own");
+    let metrics = second.admin(Method::GET, "/metrics", Value::Null).await.text();
+    for metric in ["farrier_git_copies_max_bytes 600000\n", "farrier_git_copies_removed_total 1\n"] {
+        assert!(metrics.contains(metric), "{metrics}");
+    }
     // Packs that the copy had are combined by the other node.
     for push in 0..22 {
         work.commit("a", push.to_string());
