@@ -30,6 +30,7 @@ mod multi_pack_index;
 mod new_pack;
 mod objects;
 mod orphans;
+mod pack_hasher;
 mod packed_refs;
 mod packs;
 pub mod pkt;
@@ -77,6 +78,7 @@ pub use self::{
     incoming::{IncomingPack, PackReception, Receive},
     mirror::{DEPTH_HEADER, RemoteRefs},
     new_pack::NewPack,
+    pack_hasher::PackHasher,
     packs::{PackChanges, PackFacts, PackPaths},
     process::GitProcess,
     prune::Pruned,

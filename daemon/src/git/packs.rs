@@ -13,9 +13,7 @@ use std::{
     time::Duration,
 };
 
-use ring::digest::{self, Context};
-
-use super::{Git, GitError, incoming, repository::sync_dir, upkeep};
+use super::{Git, GitError, PackHasher, incoming, repository::sync_dir, upkeep};
 use crate::tasks;
 
 /// Ends of the names of the files of a pack.
@@ -91,7 +89,7 @@ impl PackPaths {
 
     /// Describes a pack. Fails if it is cut off, or if its index belongs to another pack.
     fn describe(&self, sha256: bool) -> io::Result<PackFacts> {
-        let length = if sha256 { digest::SHA256.output_len() } else { digest::SHA1_FOR_LEGACY_USE_ONLY.output_len() };
+        let length = PackHasher::digest_bytes(sha256);
         let (objects, bytes) = incoming::measure(&self.pack)?;
         let [of_pack] = last::<1>(&File::open(&self.pack)?, length)?;
         let index = File::open(&self.index)?;
@@ -267,17 +265,17 @@ fn difference(found: &PackFacts, expected: &PackFacts) -> &'static str {
 /// Computes the digest of a file without the `end` bytes of digest at its end.
 fn content_digest(path: &Path, bytes: u64, end: usize, sha256: bool) -> io::Result<Vec<u8>> {
     let (file, mut at) = (File::open(path)?, 0);
-    let mut context = Context::new(if sha256 { &digest::SHA256 } else { &digest::SHA1_FOR_LEGACY_USE_ONLY });
+    let mut hasher = PackHasher::new(sha256);
     let mut left = bytes.saturating_sub(end as u64);
     let mut part = vec![0; READ_BYTES];
     while left > 0 {
         let length = usize::try_from(left).unwrap_or(READ_BYTES).min(READ_BYTES);
         file.read_exact_at(&mut part[..length], at)?;
-        context.update(&part[..length]);
+        hasher.update(&part[..length]);
         at += length as u64;
         left -= length as u64;
     }
-    Ok(context.finish().as_ref().to_vec())
+    Ok(hasher.finish())
 }
 
 #[cfg(test)]

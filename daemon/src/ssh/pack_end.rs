@@ -3,14 +3,15 @@
 //! Over SSH, a client may keep its side of the channel open after the pack, and waits for the report. A pack ends with
 //! the digest of everything before it, so its end is where that digest is correct.
 
-use ring::digest::{self, Algorithm};
+use crate::git::PackHasher;
 
 /// Shortest pack without its digest: the header.
 const HEADER_BYTES: usize = 12;
 
 /// The state of the search.
 pub(super) struct PackEnd {
-    digest: digest::Context,
+    hasher: PackHasher,
+    digest_bytes: usize,
     digested: usize,
     /// The last bytes, which may be the digest.
     tail: Vec<u8>,
@@ -19,28 +20,22 @@ pub(super) struct PackEnd {
 impl PackEnd {
     /// Starts a search at the begin of a pack. `sha256`: the object format of the repository.
     pub(super) fn new(sha256: bool) -> Self {
-        let algorithm: &'static Algorithm = if sha256 { &digest::SHA256 } else { &digest::SHA1_FOR_LEGACY_USE_ONLY };
-        Self {
-            digest: digest::Context::new(algorithm),
-            digested: 0,
-            tail: Vec::with_capacity(2 * algorithm.output_len()),
-        }
+        let digest_bytes = PackHasher::digest_bytes(sha256);
+        Self { hasher: PackHasher::new(sha256), digest_bytes, digested: 0, tail: Vec::with_capacity(2 * digest_bytes) }
     }
 
     /// Returns whether the pack ends with `bytes`.
     pub(super) fn advance(&mut self, bytes: &[u8]) -> bool {
-        let length = self.digest.algorithm().output_len();
+        let length = self.digest_bytes;
         let surplus = (self.tail.len() + bytes.len()).saturating_sub(length);
         let from_tail = surplus.min(self.tail.len());
         let from_bytes = surplus - from_tail;
-        self.digest.update(&self.tail[..from_tail]);
+        self.hasher.update(&self.tail[..from_tail]);
         self.tail.drain(..from_tail);
-        self.digest.update(&bytes[..from_bytes]);
+        self.hasher.update(&bytes[..from_bytes]);
         self.tail.extend_from_slice(&bytes[from_bytes..]);
         self.digested += surplus;
-        self.digested >= HEADER_BYTES
-            && self.tail.len() == length
-            && self.digest.clone().finish().as_ref() == self.tail.as_slice()
+        self.digested >= HEADER_BYTES && self.tail.len() == length && self.hasher.clone().finish() == self.tail
     }
 }
 
@@ -50,9 +45,8 @@ mod tests {
 
     fn pack(sha256: bool, length: usize) -> Vec<u8> {
         let mut pack: Vec<u8> = b"PACK".iter().copied().chain((0..length).map(|n| n.to_le_bytes()[0])).collect();
-        let algorithm = if sha256 { &digest::SHA256 } else { &digest::SHA1_FOR_LEGACY_USE_ONLY };
-        let end = digest::digest(algorithm, &pack);
-        pack.extend_from_slice(end.as_ref());
+        let end = PackHasher::digest(sha256, &pack);
+        pack.extend_from_slice(&end);
         pack
     }
 

@@ -5,7 +5,6 @@ use std::{pin::pin, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::future::{self, Either};
-use ring::digest::{self, Algorithm};
 use tokio::{
     io::AsyncWriteExt as _,
     process::ChildStdin,
@@ -18,7 +17,7 @@ use super::{
 };
 use crate::{
     git::{
-        GitError, IncomingPack, PackReception, Receive,
+        GitError, IncomingPack, PackHasher, PackReception, Receive,
         commands::{Commands, Update},
         report,
     },
@@ -141,14 +140,14 @@ impl<I: TransferInput> Source<'_, I> {
 
     /// Reads a pack without objects, which needs no process. `start`: its header, and what was read after it.
     async fn empty_pack(&mut self, mut start: BytesMut, sha256: bool) -> Result<ReceivedObjects, TransferError> {
-        let end = digest::digest(algorithm(sha256), &start[..HEADER_BYTES]);
-        let length = HEADER_BYTES + end.as_ref().len();
+        let end = PackHasher::digest(sha256, &start[..HEADER_BYTES]);
+        let length = HEADER_BYTES + end.len();
         while let Some(chunk) = self.next().await? {
             // One byte more than the length shows that the pack is too long.
             let missing = (length + 1).saturating_sub(start.len());
             start.extend_from_slice(&chunk[..chunk.len().min(missing)]);
         }
-        let is_correct = &start[HEADER_BYTES..] == end.as_ref();
+        let is_correct = start[HEADER_BYTES..] == end[..];
         Ok(if is_correct { ReceivedObjects::Nothing } else { ReceivedObjects::Refused(WRONG_EMPTY_PACK.to_owned()) })
     }
 
@@ -166,10 +165,6 @@ impl<I: TransferInput> Source<'_, I> {
         }
         Ok(())
     }
-}
-
-fn algorithm(sha256: bool) -> &'static Algorithm {
-    if sha256 { &digest::SHA256 } else { &digest::SHA1_FOR_LEGACY_USE_ONLY }
 }
 
 async fn write(stdin: &mut Option<ChildStdin>, bytes: &[u8]) {
@@ -220,7 +215,7 @@ mod tests {
         // The empty pack of git, with its digest.
         let pack = hex::decode("5041434b0000000200000000029d08823bd8a8eab510ad6ac75c823cfd3ed31e").expect("digits");
         assert!(EMPTY_HEADERS.contains(&&pack[..HEADER_BYTES]));
-        assert_eq!(digest::digest(algorithm(false), &pack[..HEADER_BYTES]).as_ref(), &pack[HEADER_BYTES..]);
+        assert_eq!(PackHasher::digest(false, &pack[..HEADER_BYTES]), &pack[HEADER_BYTES..]);
         for other in [b"PACK\0\0\0\x02\0\0\0\x01", b"PACK\0\0\0\x04\0\0\0\0", b"KCAP\0\0\0\x02\0\0\0\0"] {
             assert!(!EMPTY_HEADERS.contains(&&other[..]));
         }
