@@ -3,18 +3,20 @@
 //! The objects of a pack are written once under a name with random digits that is never used again, so a request may be
 //! repeated and its outcome may be unknown. A pack is in the bucket if a row names its objects.
 
+mod fetch;
+
 use std::{
     fmt,
-    fs::{File, OpenOptions},
-    io::{self, Write as _},
-    os::unix::fs::{FileExt as _, OpenOptionsExt as _},
+    fs::File,
+    io,
+    os::unix::fs::FileExt as _,
     path::{Path as FilePath, PathBuf},
     sync::Arc,
 };
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, future, stream, stream::BoxStream};
-use object_store::{Error, GetOptions, ObjectStoreExt as _, PutOptions, PutPayload, path::Path};
+use object_store::{Error, ObjectStoreExt as _, PutOptions, PutPayload, path::Path};
 
 use super::{
     BlobError, Bucket, S3Blobs, bucket_unavailable,
@@ -31,9 +33,6 @@ const PARTS_AT_ONCE: usize = 4;
 const CLOCK: &str = "clock";
 const STORING: &str = "storing a pack";
 const COPYING: &str = "copying a pack";
-const FETCHING: &str = "fetching a pack";
-/// Bytes that are collected before they are written to a file.
-const BATCH_BYTES: usize = 1 << 20;
 
 /// The packs in a bucket. Clones share their state.
 #[derive(Clone)]
@@ -170,42 +169,6 @@ impl PackObjects {
             }
         }
         Ok(true)
-    }
-
-    /// Fetches one file of a pack to the new file `to`, and syncs it. Returns its size. The caller compares size and
-    /// content with the row.
-    pub async fn fetch(&self, pack: &PackObject, file: PackFile, to: &FilePath) -> Result<u64, BlobError> {
-        let failed = |source| BlobError::Root { doing: FETCHING, source };
-        let found = match self.bucket.objects.get_opts(&self.location(pack, file), GetOptions::default()).await {
-            Ok(found) => found,
-            Err(Error::NotFound { .. }) => return Err(BlobError::PackMissing { pack: pack.clone() }),
-            Err(error) => return Err(bucket_unavailable(FETCHING)(error)),
-        };
-        let path = to.to_owned();
-        let created = tasks::blocking(move || OpenOptions::new().write(true).create_new(true).mode(0o444).open(path));
-        let (mut target, mut chunks, mut bytes) = (created.await.map_err(failed)?, found.into_stream(), 0);
-        loop {
-            let (mut batch, mut length) = (Vec::new(), 0);
-            while length < BATCH_BYTES
-                && let Some(chunk) = chunks.try_next().await.map_err(bucket_unavailable(FETCHING))?
-            {
-                length += chunk.len();
-                batch.push(chunk);
-            }
-            bytes += length as u64;
-            let is_last = length < BATCH_BYTES;
-            let written = tasks::blocking(move || {
-                batch.iter().try_for_each(|chunk| target.write_all(chunk))?;
-                if is_last {
-                    target.sync_all()?;
-                }
-                io::Result::Ok(target)
-            });
-            target = written.await.map_err(failed)?;
-            if is_last {
-                return Ok(bytes);
-            }
-        }
     }
 
     /// Returns the sizes of the objects of a pack; `None`: the object does not exist.
