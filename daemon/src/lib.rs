@@ -25,6 +25,7 @@ pub mod manager;
 pub mod metrics;
 mod metrics_listener;
 pub mod model;
+pub mod outage;
 pub mod reload;
 pub mod removal_holds;
 pub mod running;

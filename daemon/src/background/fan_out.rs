@@ -1,10 +1,11 @@
 //! Writes the deliveries of events in steps, on one node at a time.
 
-use std::{error::Error as StdError, time::Duration};
+use std::time::Duration;
 
 use crate::{
     delivery::fan_out,
     service::{Context, Error, nodes},
+    store::retried_work::RetriedWork,
 };
 
 /// The lease under which one node at a time does this work.
@@ -18,6 +19,7 @@ const POLL: Duration = Duration::from_secs(5);
 pub async fn run(context: Context) {
     let stop = context.tasks.stop().clone();
     let work = async {
+        let log = RetriedWork::new("a fan-out");
         loop {
             let steps = async {
                 fan_out::run(&context.delivery).await;
@@ -26,8 +28,9 @@ pub async fn run(context: Context) {
             let done = nodes::under_lease(&context, LEASE, steps).await;
             // Another node makes the steps. The numbers with which this one decides would otherwise only grow.
             let counted = fan_out::count_if_full(&context.delivery).await;
-            if let Err(error) = done.and(counted.map_err(Error::from)) {
-                tracing::error!(error = &error as &dyn StdError, "a fan-out failed and will be tried again");
+            match done.and(counted.map_err(Error::from)) {
+                Ok(()) => log.succeeded(),
+                Err(error) => log.failed(&error),
             }
             tokio::time::sleep(PAUSE).await;
             _ = tokio::time::timeout(POLL, context.backlog.wait()).await;

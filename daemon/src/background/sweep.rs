@@ -1,7 +1,7 @@
 //! The sweep: cancels overdue jobs, expires artifacts and summaries, and removes abandoned uploads, unneeded files, and
 //! data whose retention is over.
 
-use std::{error::Error as StdError, time::Duration};
+use std::time::Duration;
 
 use crate::{
     clock::Millis,
@@ -10,6 +10,7 @@ use crate::{
         Context, Error, artifacts, audit, caches, ci, events, hooks, lfs, marked_uploads, migrations, nodes,
         repositories, set_aside, shared_tasks,
     },
+    store::retried_work::RetriedWork,
 };
 
 /// Pause after a failure, so that a broken disk does not keep a core busy.
@@ -25,11 +26,15 @@ pub async fn run(context: Context) {
     let stop = context.tasks.stop().clone();
     let work = async {
         set_aside::set_aside_orphans(&context).await;
+        let log = RetriedWork::new("the sweep");
         loop {
             match Box::pin(pass(&context)).await {
-                Ok(next) => context.sweep.wait(&context.clock, next).await,
+                Ok(next) => {
+                    log.succeeded();
+                    context.sweep.wait(&context.clock, next).await;
+                }
                 Err(error) => {
-                    tracing::error!(error = &error as &dyn StdError, "the sweep failed and will be tried again");
+                    log.failed(&error);
                     tokio::time::sleep(PAUSE_AFTER_ERROR).await;
                 }
             }

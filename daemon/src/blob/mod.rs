@@ -111,6 +111,15 @@ impl Space {
     }
 }
 
+/// A request that the server of a storage has not answered, or has answered with an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlobFailure {
+    /// Why it failed, without parts of the request.
+    pub reason: String,
+    /// How long ago it failed.
+    pub age: Duration,
+}
+
 /// Storage for blocks.
 #[async_trait]
 pub trait BlobStore: Send + Sync + 'static {
@@ -153,6 +162,11 @@ pub trait BlobStore: Send + Sync + 'static {
     /// Returns whether the storage has answered the last request.
     fn is_reachable(&self) -> bool {
         true
+    }
+
+    /// Returns the last failure of the storage since the start, if it is a server.
+    fn last_failure(&self) -> Option<BlobFailure> {
+        None
     }
 
     /// Sends a request, so that [`BlobStore::is_reachable`] returns the present state.

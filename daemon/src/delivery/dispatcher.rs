@@ -5,7 +5,6 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    error::Error as StdError,
     sync::Arc,
     time::Duration,
 };
@@ -22,7 +21,7 @@ use super::{
 };
 use crate::{
     clock::Millis,
-    store::{StoreError, Tx, deliveries, leases::HeldLease},
+    store::{StoreError, Tx, deliveries, leases::HeldLease, retried_work::RetriedWork},
 };
 
 /// Results that wait for the recorder before workers have to wait.
@@ -45,6 +44,7 @@ pub async fn run(context: DeliveryContext) {
         limits,
         handles: HashMap::new(),
         parked: BTreeMap::new(),
+        work: RetriedWork::new("looking for deliveries"),
     };
     let stop = context.tasks.stop().clone();
     context.outbox.announce_any();
@@ -76,6 +76,7 @@ struct Dispatcher {
     handles: HashMap<u64, Arc<WorkerHandle>>,
     /// Failing hooks.
     parked: BTreeMap<u64, ParkedHook>,
+    work: RetriedWork,
 }
 
 /// A failing hook that waits for its next probe.
@@ -100,6 +101,7 @@ impl Dispatcher {
     async fn wake_all(&mut self) {
         match self.hooks_with_queues().await {
             Ok(hooks) => {
+                self.work.succeeded();
                 for (hook, urgent) in hooks {
                     self.wake(hook, urgent);
                 }
@@ -164,7 +166,10 @@ impl Dispatcher {
             self.wake(hook, false);
         }
         match self.enqueue_due_retries(now).await {
-            Ok(next) => next,
+            Ok(next) => {
+                self.work.succeeded();
+                next
+            }
             Err(error) => {
                 self.pause(&error).await;
                 Some(now)
@@ -188,7 +193,7 @@ impl Dispatcher {
     }
 
     async fn pause(&self, error: &StoreError) {
-        tracing::error!(error = error as &dyn StdError, "looking for deliveries failed and will be tried again");
+        self.work.failed(error);
         tokio::time::sleep(PAUSE_AFTER_ERROR).await;
     }
 }

@@ -1,6 +1,6 @@
 //! The recorder: writes the results of all workers, many in one transaction.
 
-use std::{collections::BTreeSet, error::Error as StdError, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use farrier_proto::store::DeliveryTrigger;
 use tokio::sync::mpsc;
@@ -12,6 +12,7 @@ use crate::{
         StoreError, Tx,
         deliveries::{self, NextStep, Outcome},
         leases::{self, HeldLease},
+        retried_work::RetriedWork,
     },
 };
 
@@ -70,6 +71,7 @@ async fn write(context: &DeliveryContext, batch: &[Report]) -> BTreeSet<HeldLeas
     let leases: BTreeSet<HeldLease> = batch.iter().filter_map(|report| report.lease).collect();
     let leases: Vec<HeldLease> = leases.into_iter().collect();
     let disable_after_ms = i64::try_from(context.config.webhook.disable_after.as_millis()).unwrap_or(i64::MAX);
+    let work = RetriedWork::new("recording deliveries");
     loop {
         let now = context.now_ms();
         let written = context.store.write_in_background(async |tx: Tx| {
@@ -81,6 +83,7 @@ async fn write(context: &DeliveryContext, batch: &[Report]) -> BTreeSet<HeldLeas
         });
         match written.await {
             Ok((disabled, held)) => {
+                work.succeeded();
                 context.metrics.deliveries.count_disabled_hooks(disabled.len());
                 for (hook, reason) in disabled {
                     tracing::warn!(hook, reason, "a hook was switched off");
@@ -88,13 +91,9 @@ async fn write(context: &DeliveryContext, batch: &[Report]) -> BTreeSet<HeldLeas
                 return leases.into_iter().filter(|lease| !held.contains(lease)).collect();
             }
             Err(error) => {
-                failed(&error);
+                work.failed(&error);
                 tokio::time::sleep(PAUSE_AFTER_ERROR).await;
             }
         }
     }
-}
-
-fn failed(error: &StoreError) {
-    tracing::error!(error = error as &dyn StdError, "recording deliveries failed and will be tried again");
 }

@@ -4,7 +4,7 @@
 //! A worker does not wait until a result is recorded: the next request is sent while the recorder writes. Until a
 //! result is recorded, the delivery stays in the queue and the worker keeps its claim on it.
 
-use std::{collections::BTreeSet, error::Error as StdError, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use farrier_proto::store::{Delivery, DeliveryTrigger, Hook, HookState};
 use tokio::sync::mpsc;
@@ -24,6 +24,7 @@ use crate::{
         deliveries::{self, NextStep, Outcome},
         hooks,
         leases::HeldLease,
+        retried_work::RetriedWork,
     },
     webhook::Link,
 };
@@ -72,6 +73,7 @@ pub(super) struct Worker {
     state: HookState,
     /// The delivery whose result switches the hook off. Nothing is sent until it is recorded.
     ending: Option<u64>,
+    reading: RetriedWork,
 }
 
 impl Worker {
@@ -83,7 +85,9 @@ impl Worker {
         reports: mpsc::Sender<Report>,
         limits: Arc<ConcurrencyLimits>,
     ) -> Self {
-        Self { context, hook, permit, handle, reports, limits, state: HookState::default(), ending: None }
+        let (state, ending) = (HookState::default(), None);
+        let reading = RetriedWork::new(format!("reading the deliveries of hook {hook}"));
+        Self { context, hook, permit, handle, reports, limits, state, ending, reading }
     }
 
     /// Runs until there is nothing to do, the node gives the shard of the hook back, or the daemon stops.
@@ -105,6 +109,7 @@ impl Worker {
             let claims = self.handle.claims();
             match self.next_step(&claims).await {
                 Ok(Step::Send(rows)) => {
+                    self.reading.succeeded();
                     for row in rows {
                         if !self.deliver(row, &mut link).await {
                             return None;
@@ -131,7 +136,7 @@ impl Worker {
                     }
                 }
                 Err(error) => {
-                    self.failed(&error);
+                    self.reading.failed(&error);
                     tokio::time::sleep(PAUSE_AFTER_ERROR).await;
                 }
             }
@@ -224,16 +229,11 @@ impl Worker {
             }
             Ok(None) => false,
             Err(error) => {
-                self.failed(&error);
+                self.reading.failed(&error);
                 tokio::time::sleep(PAUSE_AFTER_ERROR).await;
                 true
             }
         }
-    }
-
-    fn failed(&self, error: &DeliveryError) {
-        let error = error as &dyn StdError;
-        tracing::error!(hook = self.hook, error, "reading deliveries failed and will be tried again");
     }
 
     /// Prepares and sends a delivery; `None` if the worker must end before anything was sent.

@@ -235,8 +235,11 @@ pub(super) fn retry_after_secs(error: &Error) -> Option<u64> {
     }
 }
 
-/// Logs `error` with its chain of causes.
+/// Logs `error` with its chain of causes. That the store is away is logged once by its engine, not for each request.
 pub(super) fn report(error: &Error) {
+    if crate::store::retried_work::is_unavailable(error) {
+        return tracing::debug!(error = error as &dyn std::error::Error, "a request failed");
+    }
     tracing::error!(error = error as &dyn std::error::Error, "a request failed");
 }
 

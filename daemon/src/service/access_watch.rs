@@ -16,7 +16,7 @@ use super::{
 use crate::{
     hints::{OutgoingHints, Topic},
     model::identity::Identity,
-    store::{Read, owners, repositories},
+    store::{Read, owners, repositories, retried_work::is_unavailable},
 };
 
 /// How often a transfer reads the rights of its caller without a change.
@@ -125,7 +125,13 @@ impl AccessWatch {
             Ok(None) => false,
             // The store does not answer. The transfer continues until the next check in a minute.
             Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "the rights of a transfer were not checked");
+                let error = &error as &dyn std::error::Error;
+                // Every transfer gets this error, each time that a change is possible.
+                if is_unavailable(error) {
+                    tracing::debug!(error, "the rights of a transfer were not checked");
+                } else {
+                    tracing::warn!(error, "the rights of a transfer were not checked");
+                }
                 true
             }
         }

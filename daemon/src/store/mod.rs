@@ -39,6 +39,7 @@ pub mod ref_rules;
 pub mod refs;
 pub mod releases;
 pub mod repositories;
+pub mod retried_work;
 pub mod runs;
 pub mod sealing;
 pub mod ssh_keys;

@@ -7,11 +7,12 @@ use std::{
 };
 
 /// The top-level modules of the crate, from the lowest to the highest. A module may use only modules before it.
-const LAYERS: [&str; 39] = [
+const LAYERS: [&str; 40] = [
     "inherited",
     "clock",
     "file_parts",
     "id_locks",
+    "outage",
     "tasks",
     "hints",
     "wake",

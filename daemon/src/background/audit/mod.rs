@@ -13,7 +13,7 @@ use crate::{
         Context, Error,
         audit::{self, AuditOutput},
     },
-    store::audit as rows,
+    store::{audit as rows, retried_work::RetriedWork},
 };
 
 /// Pause after a failure, so that a broken disk does not keep a core busy.
@@ -36,10 +36,14 @@ pub async fn run(context: Context) {
 async fn record_refusals(context: &Context) {
     let stop = context.tasks.stop().clone();
     let work = async {
+        let log = RetriedWork::new("recording refused sign-ins");
         loop {
             match audit::flush_refusals(context, false).await {
-                Ok(next) => context.audit.sign_ins.due.wait(&context.clock, next).await,
-                Err(error) => pause(&error, "recording refused sign-ins failed").await,
+                Ok(next) => {
+                    log.succeeded();
+                    context.audit.sign_ins.due.wait(&context.clock, next).await;
+                }
+                Err(error) => pause(&log, &error).await,
             }
         }
     };
@@ -57,13 +61,17 @@ async fn log_entries(context: &Context) {
     let stop = context.tasks.stop().clone();
     let mut changes = context.audit.listen();
     let mut last = context.audit.opened_after();
+    let work = RetriedWork::new("reading the audit log");
     loop {
         // Before the read, so that an entry that is committed after the read wakes this task.
         changes.mark_unchanged();
         let mut waits = false;
         match log_after(context, last).await {
-            Ok(logged) => (last, waits) = logged,
-            Err(error) => pause(&error, "reading the audit log failed").await,
+            Ok(logged) => {
+                work.succeeded();
+                (last, waits) = logged;
+            }
+            Err(error) => pause(&work, &error).await,
         }
         let is_stopping = stop.is_cancelled();
         tokio::select! {
@@ -122,7 +130,7 @@ fn log(entry: &AuditEntry) {
     if entry.result() == AuditResult::Done { line!(info) } else { line!(warn) }
 }
 
-async fn pause(error: &Error, message: &str) {
-    tracing::warn!(error = error as &dyn StdError, "{message}");
+async fn pause(work: &RetriedWork, error: &Error) {
+    work.failed(error);
     tokio::time::sleep(PAUSE_AFTER_ERROR).await;
 }

@@ -7,10 +7,7 @@ use std::{
     io,
     path::Path,
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -34,9 +31,9 @@ use object_store::{
     },
 };
 use rustls::{ClientConfig, crypto::ring};
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
-use crate::store::engine::certificate_authorities;
+use crate::{blob::BlobFailure, outage::Outage, store::engine::certificate_authorities};
 
 const CONNECT_MAX: Duration = Duration::from_secs(5);
 /// Time after which an unused connection is closed.
@@ -45,6 +42,7 @@ const IDLE_MAX: Duration = Duration::from_secs(20);
 const SEND_BYTES_PER_SEC_MIN: u64 = 128 * 1024;
 /// Largest text of an error, or of an answer to a change, that is read.
 const ERROR_BYTES_MAX: usize = 64 * 1024;
+const SILENT: &str = "the server did not answer in time";
 /// By which factor the time limit is longer for requests that make the server copy stored bytes.
 const SLOW_FACTOR: u32 = 15;
 
@@ -53,8 +51,42 @@ const SLOW_FACTOR: u32 = 15;
 pub(super) struct BucketConnector {
     pool: Pool<HttpsConnector<HttpConnector>, HttpRequestBody>,
     silence_max: Duration,
-    /// Whether the server has answered the last request without an error of its own.
-    answers: Arc<AtomicBool>,
+    server: Arc<ServerState>,
+}
+
+/// What the last requests have shown about the server.
+#[derive(Debug, Default)]
+struct ServerState {
+    /// Whether the server has failed to answer the last request, or has answered it with an error of its own.
+    outage: Outage,
+    /// The last failure. Its text has nothing of the request.
+    last_failure: Mutex<Option<(String, Instant)>>,
+}
+
+impl ServerState {
+    /// Notes the result of a request.
+    fn note(&self, result: &Result<StatusCode, String>) {
+        let (is_failing, failure) = match result {
+            Err(reason) => (true, Some(reason.clone())),
+            Ok(status) => {
+                let is_refused = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(status);
+                let is_failure = status.is_server_error() || is_refused;
+                (status.is_server_error(), is_failure.then(|| format!("the server answered {status}")))
+            }
+        };
+        if !is_failing && let Some(lasted) = self.outage.succeeded() {
+            tracing::info!(after_secs = lasted.as_secs(), "the S3 server can be used again");
+        }
+        let Some(failure) = failure else { return };
+        if is_failing && let Some(lasts) = self.outage.failed() {
+            tracing::warn!(reason = failure, for_secs = lasts.as_secs(), "the S3 server cannot be used");
+        }
+        *self.last_failure() = Some((failure, Instant::now()));
+    }
+
+    fn last_failure(&self) -> MutexGuard<'_, Option<(String, Instant)>> {
+        self.last_failure.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl BucketConnector {
@@ -71,13 +103,17 @@ impl BucketConnector {
         let connector = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
         let mut pool = Pool::builder(TokioExecutor::new());
         pool.pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE_MAX);
-        let answers = Arc::new(AtomicBool::new(true));
-        Ok(Self { pool: pool.build(connector.wrap_connector(tcp)), silence_max, answers })
+        Ok(Self { pool: pool.build(connector.wrap_connector(tcp)), silence_max, server: Arc::default() })
     }
 
     /// Returns whether the server has answered the last request without an error of its own.
     pub(super) fn answers(&self) -> bool {
-        self.answers.load(Ordering::Relaxed)
+        !self.server.outage.is_ongoing()
+    }
+
+    /// Returns the last failure of the server since the start.
+    pub(super) fn last_failure(&self) -> Option<BlobFailure> {
+        self.server.last_failure().clone().map(|(reason, at)| BlobFailure { reason, age: at.elapsed() })
     }
 }
 
@@ -94,8 +130,11 @@ impl HttpService for BucketConnector {
         let silence_max = if moves_stored_bytes(&request) { self.silence_max * SLOW_FACTOR } else { self.silence_max };
         let is_change = matches!(*request.method(), Method::PUT | Method::POST);
         let sent = tokio::time::timeout(silence_max + sending, self.pool.request(request)).await;
-        let is_answered = matches!(&sent, Ok(Ok(response)) if !response.status().is_server_error());
-        self.answers.store(is_answered, Ordering::Relaxed);
+        self.server.note(&match &sent {
+            Ok(Ok(response)) => Ok(response.status()),
+            Ok(Err(error)) => Err(format!("the connection failed: {}", root_cause(error))),
+            Err(_) => Err(SILENT.to_owned()),
+        });
         let response = match sent {
             Ok(Ok(response)) => response,
             Ok(Err(error)) if error.is_connect() => return Err(HttpError::new(HttpErrorKind::Connect, error)),
@@ -113,6 +152,15 @@ impl HttpService for BucketConnector {
         };
         Ok(HttpResponse::from_parts(parts, body))
     }
+}
+
+/// Returns the first cause of an error, such as `Connection refused (os error 111)`.
+fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
 }
 
 /// Returns whether the server may read and write much before it answers: it copies an object, or completes a multipart
@@ -139,7 +187,7 @@ async fn result_of_change(mut parts: Parts, body: WatchedBody) -> Result<HttpRes
 }
 
 fn silent() -> HttpError {
-    HttpError::new(HttpErrorKind::Timeout, io::Error::new(io::ErrorKind::TimedOut, "the server did not answer in time"))
+    HttpError::new(HttpErrorKind::Timeout, io::Error::new(io::ErrorKind::TimedOut, SILENT))
 }
 
 /// Reads the body of an error and returns a body with only its code. The server's text repeats parts of the request,

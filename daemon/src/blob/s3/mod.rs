@@ -38,8 +38,8 @@ pub use self::{
     packs::{PackFile, PackObject, PackObjects},
 };
 use super::{
-    BlobError, BlobStore, BlockReader, BlockRef, BlockWriter, BucketError, RequestedChecksums, Space, UploadKey,
-    digest::Claim,
+    BlobError, BlobFailure, BlobStore, BlockReader, BlockRef, BlockWriter, BucketError, RequestedChecksums, Space,
+    UploadKey, digest::Claim,
 };
 use crate::{model::secret, set_aside::SetAside};
 
@@ -191,6 +191,10 @@ impl BlobStore for S3Blobs {
 
     fn is_reachable(&self) -> bool {
         self.bucket.unfinished.as_ref().is_none_or(UploadList::server_answers)
+    }
+
+    fn last_failure(&self) -> Option<BlobFailure> {
+        self.bucket.unfinished.as_ref().and_then(UploadList::last_failure)
     }
 
     async fn probe(&self) {

@@ -14,7 +14,7 @@ use object_store::{
 };
 
 use super::{BlobError, Bucket, BucketError, bucket_unavailable, connector::BucketConnector};
-use crate::clock::Millis;
+use crate::{blob::BlobFailure, clock::Millis};
 
 /// Largest page of the list.
 const PAGE_BYTES_MAX: usize = 4 << 20;
@@ -44,6 +44,11 @@ impl UploadList {
     /// Returns whether the server has answered the last request of any kind.
     pub(super) fn server_answers(&self) -> bool {
         self.connector.answers()
+    }
+
+    /// Returns the last failure of the server since the start.
+    pub(super) fn last_failure(&self) -> Option<BlobFailure> {
+        self.connector.last_failure()
     }
 
     /// Returns at most 1,000 uploads of objects below `prefix`, and the time of the server.

@@ -2,7 +2,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    error::Error as StdError,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -16,6 +15,7 @@ use crate::{
     store::{
         StoreError, Tx, WriteObserver,
         fan_outs::{self, FanOutQueue},
+        retried_work::RetriedWork,
     },
 };
 
@@ -29,8 +29,13 @@ const PAUSE_BETWEEN_COUNTS: Duration = Duration::from_secs(1);
 /// Makes the steps of all fan-outs until the lease of the caller is lost.
 pub async fn run(context: &DeliveryContext) {
     let mut task = FanOutTask::new(context.clone());
+    let work = RetriedWork::new("a fan-out");
     loop {
-        match task.pass().await {
+        let passed = task.pass().await;
+        if passed.is_ok() {
+            work.succeeded();
+        }
+        match passed {
             Ok(Pass::Progress) => tokio::task::yield_now().await,
             Ok(Pass::Idle) => context.backlog.wait().await,
             Ok(Pass::Blocked) => {
@@ -40,7 +45,7 @@ pub async fn run(context: &DeliveryContext) {
             Ok(Pass::Uncounted) => tokio::time::sleep(PAUSE_BETWEEN_COUNTS).await,
             Err(StoreError::LeaseLost { .. }) => return,
             Err(error) => {
-                tracing::error!(error = &error as &dyn StdError, "a fan-out failed and will be tried again");
+                work.failed(&error);
                 tokio::time::sleep(PAUSE_AFTER_ERROR).await;
             }
         }

@@ -97,6 +97,7 @@ async fn a_request_is_repeated_after_an_error_and_a_cut_connection() {
     let script = [Reply::Error(503), Reply::Cut, Reply::LateError];
     let (blobs, requests, _directory) = bucket_on(&script, Duration::from_secs(60)).await;
     put(&blobs, 9, &content(1_000)).await.expect("the fourth request is answered");
+    assert!(blobs.is_reachable() && blobs.last_failure().is_some());
     let requests = requests.lock().expect("no panic").clone();
     assert_eq!(requests.len(), 4, "{requests:?}");
     assert!(requests.iter().all(|(line, size)| line == "PUT /builds/ci/a/7/2/9" && *size == 1_000), "{requests:?}");
@@ -104,11 +105,11 @@ async fn a_request_is_repeated_after_an_error_and_a_cut_connection() {
 
 #[tokio::test]
 async fn a_server_that_keeps_failing_is_not_available_and_the_error_has_no_key() {
-    for (reply, code) in [
-        (Reply::Error(503), "ServerTrouble"),
-        (Reply::Error(403), "ServerTrouble"),
-        (Reply::LateError, "ServerTrouble"),
-        (Reply::Cut, ""),
+    for (reply, code, is_reachable, failure) in [
+        (Reply::Error(503), "ServerTrouble", false, "the server answered 503 Service Unavailable"),
+        (Reply::Error(403), "ServerTrouble", true, "the server answered 403 Forbidden"),
+        (Reply::LateError, "ServerTrouble", true, ""),
+        (Reply::Cut, "", false, "the connection failed: "),
     ] {
         let (blobs, requests, _directory) = bucket_on(&[reply; 20], Duration::from_secs(60)).await;
         let error = put(&blobs, 9, &content(10)).await.expect_err("it fails");
@@ -116,6 +117,10 @@ async fn a_server_that_keeps_failing_is_not_available_and_the_error_has_no_key()
         let text = format!("{error} {source}");
         assert!(text.contains(code) && !text.contains("PLANTED") && !text.contains("s3cret"), "{text}");
         assert!((1..=8).contains(&requests.lock().expect("no panic").len()), "the number of requests is limited");
+        assert_eq!(blobs.is_reachable(), is_reachable);
+        let last = blobs.last_failure().map(|failure| failure.reason).unwrap_or_default();
+        assert!(last.starts_with(failure) && last.is_empty() == failure.is_empty(), "{last}");
+        assert!(!last.contains("PLANTED"), "{last}");
     }
 }
 

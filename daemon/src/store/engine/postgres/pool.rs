@@ -1,27 +1,27 @@
 //! The connections of the engine.
 
+mod lease;
+
 use std::{
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use futures_util::FutureExt as _;
 use tokio::{
-    sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore},
+    sync::{OwnedMutexGuard, Semaphore},
     time::Instant,
 };
 
+pub(super) use self::lease::Lease;
 use super::{
     connect::{ConnectError, Connector},
     failure::{failure, is_connection_lost},
     lock::{self, CONFIRM_WAIT, POOL_NAME},
     owner::StoreOwner,
-    session::{Backend, Query, ROLLBACK_AND_UNLOCK, Session, UNLOCK_AFTER_CONFLICTS},
+    session::{Backend, Query, Session},
 };
 use crate::{
+    outage::Outage,
     store::engine::{EngineError, RETRY_TIME},
     tasks,
 };
@@ -43,6 +43,7 @@ pub(super) struct Pool {
     owner: StoreOwner,
     idle: Mutex<Vec<IdleSession>>,
     permits: Arc<Semaphore>,
+    max_connections: usize,
     /// Held by the one transaction of this daemon that runs after conflicts. If other daemons use the store, the server
     /// has a lock as well.
     alone: Arc<tokio::sync::Mutex<()>>,
@@ -51,8 +52,10 @@ pub(super) struct Pool {
     undecided: Mutex<Vec<Backend>>,
     /// Held while they are ended.
     deciding: tokio::sync::Mutex<()>,
-    /// Whether the log says that the server cannot be used.
-    is_reported: AtomicBool,
+    /// Whether the server can be used.
+    outage: Outage,
+    /// Whether all connections are in use.
+    exhaustion: Outage,
 }
 
 /// A connection that is not in use.
@@ -74,11 +77,28 @@ impl Pool {
             owner,
             idle: Mutex::default(),
             permits: Arc::new(Semaphore::new(max_connections)),
+            max_connections,
             alone: Arc::default(),
             undecided: Mutex::default(),
             deciding: tokio::sync::Mutex::default(),
-            is_reported: AtomicBool::new(false),
+            outage: Outage::default(),
+            exhaustion: Outage::default(),
         })
+    }
+
+    /// Returns the number of connections in use.
+    pub(super) fn in_use(&self) -> usize {
+        self.max_connections.saturating_sub(self.permits.available_permits())
+    }
+
+    /// Returns the maximum number of connections.
+    pub(super) fn max_connections(&self) -> usize {
+        self.max_connections
+    }
+
+    /// Returns for how long the server could be used without interruption.
+    pub(super) fn reachable_for(&self) -> Duration {
+        self.outage.unchanged_for()
     }
 
     /// Returns what opens the connections.
@@ -102,7 +122,16 @@ impl Pool {
     async fn take_with(self: &Arc<Self>, alone: Option<OwnedMutexGuard<()>>) -> Result<Lease, EngineError> {
         let deadline = Instant::now() + WAIT;
         let permit = tokio::time::timeout_at(deadline, Arc::clone(&self.permits).acquire_owned()).await;
-        let permit = permit.ok().and_then(Result::ok).ok_or(EngineError::Unavailable)?;
+        let Some(permit) = permit.ok().and_then(Result::ok) else {
+            if let Some(lasts) = self.exhaustion.failed() {
+                let (connections, for_secs) = (self.max_connections, lasts.as_secs());
+                tracing::warn!(connections, for_secs, "all connections to the server of the store are in use");
+            }
+            return Err(EngineError::Unavailable);
+        };
+        if let Some(lasted) = self.exhaustion.succeeded() {
+            tracing::info!(after_secs = lasted.as_secs(), "connections to the server of the store are free again");
+        }
         if let Some(session) = self.ready_session() {
             return Ok(Lease::new(session, self, permit, alone));
         }
@@ -122,7 +151,7 @@ impl Pool {
 
     /// Returns an idle connection that can be used without further checks.
     fn ready_session(&self) -> Option<Session> {
-        if !self.owner.is_held() || self.is_reported.load(Ordering::SeqCst) || !self.undecided_list().is_empty() {
+        if !self.owner.is_held() || self.outage.is_ongoing() || !self.undecided_list().is_empty() {
             return None;
         }
         let mut idle = self.idle();
@@ -146,8 +175,8 @@ impl Pool {
             };
             match self.decide(&session, deadline).await {
                 Ok(true) => {
-                    if self.is_reported.swap(false, Ordering::SeqCst) {
-                        tracing::info!("the server of the store can be used again");
+                    if let Some(lasted) = self.outage.succeeded() {
+                        tracing::info!(after_secs = lasted.as_secs(), "the server of the store can be used again");
                     }
                     return Ok(session);
                 }
@@ -193,12 +222,12 @@ impl Pool {
         self.owner.gives_numbers()
     }
 
-    /// Logs once that the server cannot be used, until it can be used again.
+    /// Logs that the server cannot be used.
     fn report(&self, error: EngineError) -> EngineError {
         let EngineError::Unreachable(cause) = &error else { return error };
-        if !self.is_reported.swap(true, Ordering::SeqCst) {
+        if let Some(lasts) = self.outage.failed() {
             let reason = cause.source().map_or_else(|| cause.to_string(), |source| format!("{cause}: {source}"));
-            tracing::error!(reason, "the server of the store cannot be used");
+            tracing::error!(reason, for_secs = lasts.as_secs(), "the server of the store cannot be used");
         }
         EngineError::Unavailable
     }
@@ -297,103 +326,4 @@ impl Pool {
 /// Returns whether the server responds on a connection.
 async fn responds(session: &Session) -> bool {
     matches!(tokio::time::timeout(CHECK_TIMEOUT, session.query(Query::Fix, &[])).await, Ok(Ok(_)))
-}
-
-/// A connection in use. Dropping it ends its transaction and returns it to the pool, without waiting.
-pub(super) struct Lease {
-    /// `None` only while it is dropped.
-    session: Option<Session>,
-    /// Whether a transaction may be open.
-    is_open: bool,
-    /// Whether the connection has the lock of transactions that run after conflicts.
-    is_locked: bool,
-    /// Whether the connection must not be used again.
-    is_broken: AtomicBool,
-    pool: Arc<Pool>,
-    /// Returned after the connection.
-    _permit: OwnedSemaphorePermit,
-    /// Ends the wait of the next transaction that runs after conflicts.
-    _alone: Option<OwnedMutexGuard<()>>,
-}
-
-impl Lease {
-    fn new(
-        session: Session,
-        pool: &Arc<Pool>,
-        permit: OwnedSemaphorePermit,
-        alone: Option<OwnedMutexGuard<()>>,
-    ) -> Self {
-        let (pool, is_broken) = (Arc::clone(pool), AtomicBool::new(false));
-        Self {
-            session: Some(session),
-            is_open: false,
-            is_locked: false,
-            is_broken,
-            pool,
-            _permit: permit,
-            _alone: alone,
-        }
-    }
-
-    /// Returns the connection.
-    pub(super) fn session(&self) -> &Session {
-        self.session.as_ref().expect("set until it is dropped")
-    }
-
-    /// Notes that a transaction begins. It is rolled back when the connection is returned.
-    pub(super) fn begins(&mut self) {
-        self.is_open = true;
-    }
-
-    /// Notes that the server has ended the transaction.
-    pub(super) fn has_ended(&mut self) {
-        self.is_open = false;
-    }
-
-    /// Notes that the connection has the lock of transactions that run after conflicts. It is released when the
-    /// connection is returned.
-    pub(super) fn has_lock(&mut self) {
-        self.is_locked = true;
-    }
-
-    /// Returns what must be sent before the connection is used again.
-    fn reset(&self) -> &'static str {
-        match (self.is_open, self.is_locked) {
-            (false, false) => "",
-            (true, false) => "ROLLBACK",
-            (false, true) => UNLOCK_AFTER_CONFLICTS,
-            (true, true) => ROLLBACK_AND_UNLOCK,
-        }
-    }
-
-    /// Closes the connection instead of returning it.
-    pub(super) fn discard(&self) {
-        self.is_broken.store(true, Ordering::SeqCst);
-    }
-
-    /// Returns the connection nevertheless.
-    pub(super) fn keep(&self) {
-        self.is_broken.store(false, Ordering::SeqCst);
-    }
-
-    /// Closes the connection and those that are idle, because the server does not respond.
-    pub(super) fn discard_all(&self) {
-        self.discard();
-        self.pool.close_idle();
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        let Some(session) = self.session.take() else { return };
-        if session.is_closed() || self.is_broken.load(Ordering::SeqCst) {
-            return;
-        }
-        let reset = self.reset();
-        if !reset.is_empty() {
-            // The first poll sends the statement. The server runs it before those of the next user.
-            _ = session.execute(reset).now_or_never();
-        }
-        self.pool.idle().push(IdleSession { session, since: Instant::now() });
-    }
 }
