@@ -13,7 +13,7 @@ use farrier_common::{
 use crate::{
     blocking,
     exit::Failure,
-    output::{Output, fields, human_bytes},
+    output::{Output, counted, fields, human_bytes},
 };
 
 pub(super) async fn run(
@@ -31,7 +31,7 @@ pub(super) async fn run(
     let request = CreateBackup { destination: destination.to_owned(), keep, without_caches };
     let bar = output.progress(destination, None);
     let progress = |backup: &Backup| {
-        bar.set_message(format!("{} files", backup.files));
+        bar.set_message(counted(backup.files, "file"));
         bar.set_position(u64::try_from(backup.size_bytes).unwrap_or_default());
     };
     let backup = client.back_up(&request, progress).await;
@@ -82,7 +82,7 @@ fn page(backup: &Backup) -> String {
     let mut lines = vec![
         ("backup", backup.name.clone()),
         ("directory", backup.destination.clone()),
-        ("content", format!("{} files, {}", backup.files, human_bytes(backup.size_bytes))),
+        ("content", format!("{}, {}", counted(backup.files, "file"), human_bytes(backup.size_bytes))),
         ("copied", human_bytes(backup.added_bytes)),
     ];
     lines.extend(backup.removed.iter().map(|name| ("removed", name.clone())));

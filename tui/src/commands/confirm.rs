@@ -8,13 +8,12 @@ use std::fmt::Write as _;
 use farrier_common::client::Client;
 use jiff::{SignedDuration, tz::TimeZone};
 
-use super::list::counted;
 use crate::{
     clock,
     config::{Config, TYPED_ABOVE},
     endpoint::variable,
     exit::Failure,
-    output::{Output, clean_line},
+    output::{Output, clean_line, counted},
     prompt,
 };
 

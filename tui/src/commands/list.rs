@@ -109,15 +109,6 @@ pub(super) fn show<T: Serialize, D: Serialize, K: ToString>(
     Ok(())
 }
 
-/// `1 job`, `2 jobs`, `2 deliveries`
-pub(super) fn counted(count: usize, noun: &str) -> String {
-    match (count, noun.strip_suffix('y')) {
-        (1, _) => format!("1 {noun}"),
-        (_, Some(stem)) => format!("{count} {stem}ies"),
-        (_, None) => format!("{count} {noun}s"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,11 +119,5 @@ mod tests {
         assert_eq!((listed.items, listed.cut), (vec![1, 2], Some(Cut::Of(3))));
         assert_eq!(Listed::cut(vec![1, 2], 2).cut, None);
         assert_eq!(cut_off(2, &Cut::Of(3)), "Showing 2 of 3; use --limit to show more.");
-    }
-
-    #[test]
-    fn counted_nouns_are_pluralized() {
-        assert_eq!((counted(1, "delivery"), counted(2, "delivery")), ("1 delivery".into(), "2 deliveries".into()));
-        assert_eq!(counted(0, "job"), "0 jobs");
     }
 }

@@ -10,7 +10,7 @@ use super::list::{self, Listed};
 use crate::{
     args::{ListRuns, Run},
     exit::Failure,
-    output::{Output, Table, fields, moment, time},
+    output::{Output, Table, counted, fields, moment, time},
 };
 
 /// The value of a time that is not set yet.
@@ -36,7 +36,7 @@ pub(super) async fn run(command: Run, client: &Client, output: &Output) -> Resul
             let cancelled = client.cancel_run(run).await.map_err(Failure::call(format!("cancelling run {run}")))?;
             output.object(&cancelled, &run.to_string(), || {
                 let jobs = cancelled.jobs.iter().filter(|job| job.conclusion == "cancelled").count();
-                format!("Run {run} of {} cancelled ({})", cancelled.repository, list::counted(jobs, "job"))
+                format!("Run {run} of {} cancelled ({})", cancelled.repository, counted(jobs, "job"))
             })
         }
     }

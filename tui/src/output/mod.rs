@@ -9,7 +9,7 @@ mod style;
 mod table;
 
 use std::{
-    fmt::Write as _,
+    fmt::{Display, Write as _},
     io::{self, IsTerminal as _, Write as _},
     sync::{Mutex, PoisonError},
 };
@@ -231,6 +231,21 @@ pub(crate) fn fields(fields: &[(&str, String)]) -> String {
     })
 }
 
+/// Returns `1 hook` or `7 hooks`. `noun`: in the singular.
+pub(crate) fn counted<N: Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
+    if count == N::from(1) { format!("1 {noun}") } else { format!("{count} {}", plural(noun)) }
+}
+
+/// Returns `hooks` for `hook`, and `deliveries` for `delivery`.
+pub(crate) fn plural(noun: &str) -> String {
+    let has_vowel = |stem: &str| stem.ends_with(['a', 'e', 'o', 'u']);
+    match noun.strip_suffix('y') {
+        Some(stem) if !has_vowel(stem) => format!("{stem}ies"),
+        _ if ["ch", "sh", "s", "x"].iter().any(|end| noun.ends_with(end)) => format!("{noun}es"),
+        _ => format!("{noun}s"),
+    }
+}
+
 /// `1.5 MiB`
 pub(crate) fn human_bytes(bytes: i64) -> String {
     let bytes = u64::try_from(bytes).unwrap_or_default();
@@ -260,6 +275,16 @@ mod tests {
         ];
         for (bytes, text) in cases {
             assert_eq!(human_bytes(bytes), text);
+        }
+    }
+
+    #[test]
+    fn nouns_are_in_the_plural_unless_the_count_is_one() {
+        assert_eq!((counted(1_i64, "delivery"), counted(1_usize, "branch")), ("1 delivery".into(), "1 branch".into()));
+        let many =
+            [("delivery", "deliveries"), ("deploy key", "deploy keys"), ("branch", "branches"), ("hook", "hooks")];
+        for (one, expected) in many {
+            assert_eq!(counted(0_i64, one), format!("0 {expected}"));
         }
     }
 

@@ -9,19 +9,11 @@ use super::{
     net::Request,
     world::{Env, World},
 };
+pub(crate) use crate::output::counted;
 use crate::{config::TYPED_ABOVE, output::human_bytes};
 
 /// Number of objects that a confirmation lists by name.
 const NAMED_MAX: usize = 6;
-
-/// Returns `1 hook` or `7 hooks`.
-pub(crate) fn counted(count: usize, noun: &str) -> String {
-    match (count, noun.strip_suffix('y')) {
-        (1, _) => format!("1 {noun}"),
-        (_, Some(stem)) => format!("{count} {stem}ies"),
-        (_, None) => format!("{count} {noun}s"),
-    }
-}
 
 /// Returns `stays marked` for one object, else `stay marked`.
 pub(crate) fn stay_marked(count: usize) -> &'static str {
@@ -97,9 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nouns_are_pluralized_unless_the_count_is_one() {
-        assert_eq!(counted(1, "delivery"), "1 delivery");
+    fn one_object_stays_marked_and_several_stay_marked() {
         assert_eq!((stay_marked(1), stay_marked(2)), ("stays marked", "stay marked"));
-        assert_eq!((counted(2, "delivery"), counted(0, "hook")), ("2 deliveries".into(), "0 hooks".into()));
     }
 }

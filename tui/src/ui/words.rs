@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::output::clean_line;
+use crate::output::{clean_line, plural};
 
 /// Formats a duration in at most five cells: `now`, `4m`, `19h`, `88d`, `3y`.
 pub(crate) fn span(seconds: i64) -> String {
@@ -48,6 +48,11 @@ pub(crate) fn count(number: i64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// Formats `1 event` and `1 204 events`. `noun`: in the singular.
+pub(crate) fn counted(number: i64, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{} {}", count(number), plural(noun)) }
 }
 
 /// Maximum length of a title.
@@ -123,6 +128,7 @@ mod tests {
     #[test]
     fn numbers_are_grouped() {
         assert_eq!((count(0), count(1_204), count(-1_234_567)), ("0".into(), "1 204".into(), "-1 234 567".into()));
+        assert_eq!((counted(1, "entry"), counted(1_204, "entry")), ("1 entry".into(), "1 204 entries".into()));
         assert_eq!(uptime(12 * 86_400 + 4 * 3_600 + 11 * 60), "12d 04:11");
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     args::{Download, Global},
     blocking,
     exit::{self, Failure},
-    output::{Output, human_bytes},
+    output::{Output, counted, human_bytes},
     transfer::{
         fetch::{self, DownloadRequest, Fetched},
         names::{self, Target},
@@ -56,7 +56,7 @@ pub(super) async fn run(args: Download, global: &Global, output: &Output) -> Res
     bar.finish_and_clear();
     let saved = save(fetched?, target, &args, &found).await?;
     output.object(&saved, &saved.path.display().to_string(), || {
-        let what = saved.files.map_or_else(String::new, |files| format!(", {files} files"));
+        let what = saved.files.map_or_else(String::new, |files| format!(", {}", counted(files, "file")));
         format!("{}: {}{what}, {}", saved.path.display(), human_bytes(saved.size_in_bytes), saved.digest)
     })?;
     Ok(exit::OK)

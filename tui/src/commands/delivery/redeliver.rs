@@ -10,12 +10,9 @@ use serde::Serialize;
 
 use crate::{
     args::FilterArgs,
-    commands::{
-        confirm::Bulk,
-        list::{collect, counted},
-    },
+    commands::{confirm::Bulk, list::collect},
     exit::{self, Failure},
-    output::Output,
+    output::{Output, counted},
 };
 
 /// The result for one of several deliveries.

@@ -13,7 +13,7 @@ use super::{confirm, list};
 use crate::{
     args::{Hook, HookOwnerArgs, Kind},
     exit::{self, Failure},
-    output::{Output, Table, fields, moment},
+    output::{Output, Table, counted, fields, moment},
 };
 
 #[derive(Serialize)]
@@ -98,8 +98,9 @@ async fn apply(id: i64, client: &Client, output: &Output) -> Result<(), Failure>
     }
     let text = || {
         format!(
-            "Hook {id} copied into {} repositories; {} skipped: they have a copy or the maximum number of hooks",
-            total.copied, total.skipped
+            "Hook {id} copied into {}; {} skipped: they have a copy or the maximum number of hooks",
+            counted(total.copied, "repository"),
+            total.skipped
         )
     };
     output.object(&total, &total.copied.to_string(), text)

@@ -103,7 +103,7 @@ fn refresh_error(list: &dyn ListView, problem: &Problem, world: &World, room: u1
         return lines;
     }
     let at = list.filled_at().map_or_else(String::new, |at| format!(", as of {}", world.clock_at(at)));
-    let shown = format!("  shown: {}{of} rows{at}", many(rows));
+    let shown = format!("  shown: {}{of} {}{at}", many(rows), if rows == 1 && of.is_empty() { "row" } else { "rows" });
     let keys = "r refreshes, i shows details";
     let mut lines = vec![(Role::Error, format!("! {}", problem.line()))];
     if width(&shown) + 4 + width(keys) <= room {

@@ -6,7 +6,7 @@ use farrier_common::{
 };
 
 use super::{Answer, Request};
-use crate::output::human_bytes;
+use crate::output::{counted, human_bytes};
 
 /// Handles a check of a form.
 pub(super) async fn answer(client: &Client, request: Request) -> Result<Answer, ClientError> {
@@ -75,10 +75,10 @@ fn migration_text(found: &CheckedMigration) -> String {
     let head = if found.head.is_empty() { "none" } else { &found.head };
     let credentials = if found.signed_in { "credentials accepted" } else { "no credentials needed" };
     format!(
-        "the source responds: {} branches, {} tags, HEAD {head}, {}; {credentials}. \
+        "the source responds: {}, {}, HEAD {head}, {}; {credentials}. \
          Its size is unknown; the limit is {}, and {} are free.",
-        found.branches,
-        found.tags,
+        counted(found.branches, "branch"),
+        counted(found.tags, "tag"),
         found.object_format_name,
         human_bytes(found.max_bytes),
         human_bytes(found.free_bytes),

@@ -5,6 +5,7 @@ use farrier_common::api::EditArtifact;
 use crate::ui::screens::FormKind;
 use crate::{
     moment,
+    output::counted,
     ui::{
         form::{Field, Form},
         key::Key,
@@ -25,8 +26,8 @@ pub(super) fn menu(ids: &[i64], what: &str, world: &World) -> Menu {
     let most = world.status.as_ref().map_or(0, |status| status.artifacts.max_retention_days);
     let item = |(key, days): (char, i64)| Item {
         key: Some(Key::Char(key)),
-        title: if days == 1 { "1 day from now".to_owned() } else { format!("{days} days from now") },
-        off: (most > 0 && days > most).then(|| format!("at most {most} days")),
+        title: format!("{} from now", counted(days, "day")),
+        off: (most > 0 && days > most).then(|| format!("at most {}", counted(most, "day"))),
         pick: Pick::Do(Cmd::Send(edit_all(ids, &EditArtifact { days: Some(days), ..EditArtifact::default() }))),
     };
     let mut menu = Menu::new(format!("Set the expiry of {what}"), DAYS.map(item).into());

@@ -9,7 +9,7 @@ use super::{
     tree::{Node, Totals, expires_soon},
 };
 use crate::{
-    output::human_bytes,
+    output::{counted, human_bytes},
     ui::{
         runs::{ArtifactSummary, JobSummary, RunSummary},
         screens::ThirdPane,
@@ -158,8 +158,7 @@ fn of_run(run: &RunSummary, sum: Totals, world: &World) -> Vec<(&'static str, St
 }
 
 fn holds(sum: Totals) -> String {
-    let plural = if sum.artifacts == 1 { "" } else { "s" };
-    format!("{} artifact{plural}, {}", sum.artifacts, human_bytes(sum.bytes))
+    format!("{}, {}", counted(sum.artifacts, "artifact"), human_bytes(sum.bytes))
 }
 
 pub(super) fn title(node: &Node) -> String {

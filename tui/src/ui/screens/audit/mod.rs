@@ -125,11 +125,14 @@ impl AuditLog {
         if is_search && self.rows.is_waiting() && self.searched.examined.is_none() {
             return Some("searching on the daemon".to_owned());
         }
-        let examined = words::count(self.searched.examined?);
-        let all = self.all.map(|all| format!(" of {}", words::count(all))).unwrap_or_default();
+        let examined = self.searched.examined?;
+        let entries = match self.all {
+            Some(all) => format!("{} of {}", words::count(examined), words::counted(all, "entry")),
+            None => words::counted(examined, "entry"),
+        };
         Some(match (self.rows.is_waiting(), self.searched.more) {
-            (true, _) => format!("searching: {examined}{all} entries"),
-            (false, true) => format!("searched {examined}{all} entries"),
+            (true, _) => format!("searching: {entries}"),
+            (false, true) => format!("searched {entries}"),
             (false, false) => "searched all entries".to_owned(),
         })
     }

@@ -81,7 +81,7 @@ pub(super) fn figures(
         };
         let times = format!("p50 {}  p99 {}", millis(series.p50_micros), millis(series.p99_micros));
         rated("requests", &series.requests, &[], LinePart::plain(times));
-        let git = format!("{} requests", words::count(series.git.iter().sum()));
+        let git = words::counted(series.git.iter().sum(), "request");
         rated("git", &series.git, &[], LinePart::plain(git));
         let all: Vec<i64> = series.delivered.iter().zip(&series.failed).map(|(good, bad)| good + bad).collect();
         let (total, bad) = (all.iter().sum::<i64>(), series.failed.iter().sum::<i64>());
@@ -92,8 +92,8 @@ pub(super) fn figures(
         };
         let role = if bad > 0 { Role::Warn } else { Role::Text };
         rated("attempts", &all, &series.failed, LinePart::Text(role, share));
-        let uploads =
-            format!("{} blocks, {} now", words::count(series.uploaded.iter().sum()), words::count(series.uploads));
+        let blocks = words::counted(series.uploaded.iter().sum(), "block");
+        let uploads = format!("{blocks}, {} now", words::count(series.uploads));
         rated("uploads", &series.uploaded, &[], LinePart::plain(uploads));
         // The heading names the period where rows are scarce.
         let axis = time_axis(&series.requests, step_secs, cells).filter(|_| has_axis && !has_charts && !is_brief);

@@ -351,10 +351,10 @@ fn storage(status: &Status, room: u16, is_brief: bool) -> Vec<Figure> {
     let mut figures = Vec::new();
     if let Some(kept) = &status.kept {
         let amount = |name: &str, amount: &farrier_common::api::Amount| {
-            format!("{:>9} in {} {name}", human_bytes(amount.size_bytes), words::count(amount.count))
+            format!("{:>9} in {}", human_bytes(amount.size_bytes), words::counted(amount.count, name))
         };
-        figures.push(line("git", amount("repositories", &kept.repositories)));
-        figures.push(line("artifacts", amount("artifacts", &kept.artifacts)));
+        figures.push(line("git", amount("repository", &kept.repositories)));
+        figures.push(line("artifacts", amount("artifact", &kept.artifacts)));
     }
     figures.push(line("store", format!("{store:>9}  {}   memory {memory}", status.store.engine)));
     figures.push(Figure::Line("disk", disk));

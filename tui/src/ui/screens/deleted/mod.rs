@@ -14,14 +14,17 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use self::answers::{is_about, named};
 use super::{Related, Screen, ScreenId, Selection, panes};
-use crate::ui::{
-    keymap::{Action, Object, Scope},
-    layer::Layer,
-    list::{self, Feed, List, ListView, Row, TableOptions},
-    net::{Answer, Page, Problem, Request},
-    times::Clock,
-    view::{self, Role, below, rule, wrapped},
-    world::{Cmd, Env, World},
+use crate::{
+    output::counted,
+    ui::{
+        keymap::{Action, Object, Scope},
+        layer::Layer,
+        list::{self, Feed, List, ListView, Row, TableOptions},
+        net::{Answer, Page, Problem, Request},
+        times::Clock,
+        view::{self, Role, below, rule, wrapped},
+        world::{Cmd, Env, World},
+    },
 };
 
 /// How often the list is refreshed while it is visible.
@@ -85,8 +88,7 @@ impl<T: Restorable> Deleted<T> {
         let days = world.status.as_ref().map_or(0, |status| status.restore_days);
         let kept = match days {
             0 => "This daemon does not keep what is deleted (storage.set_aside_days is 0).".to_owned(),
-            1 => "The daemon keeps what is deleted for 1 day.".to_owned(),
-            days => format!("The daemon keeps what is deleted for {days} days."),
+            days => format!("The daemon keeps what is deleted for {}.", counted(days, "day")),
         };
         [format!("No {}.", T::WHAT), String::new(), kept]
     }

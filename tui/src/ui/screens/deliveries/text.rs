@@ -70,14 +70,14 @@ pub(crate) struct Body {
 impl Body {
     /// Returns the heading `── body 1 214 bytes, as text, wrap off ──`.
     fn head(self, bytes: &[u8]) -> (Role, String) {
-        let size = words::count(i64::try_from(bytes.len()).unwrap_or(i64::MAX));
+        let size = words::counted(i64::try_from(bytes.len()).unwrap_or(i64::MAX), "byte");
         let wrap = if self.wraps { "on" } else { "off" };
         let form = match (self.as_hex, as_text(bytes)) {
             (true, _) => "as bytes".to_owned(),
             (false, Some(_)) => format!("as text, wrap {wrap}"),
             (false, None) => "as bytes because it is not text".to_owned(),
         };
-        (Role::Muted, format!("── body {size} bytes, {form} ──"))
+        (Role::Muted, format!("── body {size}, {form} ──"))
     }
 }
 

@@ -333,7 +333,7 @@ impl Screen for DeliveryGroups {
     fn status(&self, _: &World) -> String {
         let (examined, is_truncated) = self.examined;
         let older = if is_truncated { ", older ones are left out" } else { "" };
-        format!("groups  {}  {} deliveries{older}", self.rows.status_text(), words::count(examined))
+        format!("groups  {}  {}{older}", self.rows.status_text(), words::counted(examined, "delivery"))
     }
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {

@@ -172,7 +172,8 @@ impl Hooks {
                 }
             }
             (Request::ApplyHook(id), Answer::Applied { copied, skipped }) => {
-                env.notify(format!("Hook {id} copied into {copied} repositories, {skipped} skipped"));
+                let copied = words::counted(*copied, "repository");
+                env.notify(format!("Hook {id} copied into {copied}, {skipped} skipped"));
             }
             (Request::Recover(hooks), Answer::Recovered(each)) => self.recovered(hooks, each, env),
             (Request::Batch(batch), Answer::Batch(each)) if is_about_hooks(batch) => self.did_many(batch, each, env),
