@@ -100,6 +100,14 @@ impl Clock {
         }
     }
 
+    /// Returns by how much the clock of the machine is ahead of that of the store. `None`: the store has no clock, or it
+    /// was not measured yet.
+    pub fn ahead_of_store_ms(&self) -> Option<Millis> {
+        let offset_ms = self.store.offset_ms.load(Ordering::SeqCst);
+        let store_ms = || self.monotonic_ms().saturating_add(offset_ms);
+        (offset_ms != NOT_MEASURED).then(|| self.machine_ms().saturating_sub(store_ms()))
+    }
+
     /// Makes the clock show the time of the store from now on. A difference that is smaller than the error of the
     /// measurement changes nothing. Tasks that wait for a time are woken if the clock jumps.
     pub fn follow(&self, measured: StoreTime) {
@@ -187,9 +195,10 @@ mod tests {
     #[test]
     fn the_clock_follows_that_of_the_store() {
         let clock = Clock::manual(1_000);
+        assert_eq!(clock.ahead_of_store_ms(), None);
         let measured = |store_ms, sent_ms, received_ms| StoreTime { store_ms, sent_ms, received_ms };
         clock.follow(measured(600_000, 0, 0));
-        assert_eq!(clock.now_ms(), 600_000);
+        assert_eq!((clock.now_ms(), clock.ahead_of_store_ms()), (600_000, Some(-599_000)));
         clock.jump_ms(-5_000_000);
         clock.advance_ms(10);
         assert_eq!(clock.now_ms(), 600_010, "setting the clock of the machine has no effect");

@@ -13,6 +13,7 @@ mod ci;
 mod commit;
 mod commit_status;
 mod contents;
+mod data_places;
 mod deleted;
 mod delivery;
 mod error;
@@ -62,6 +63,7 @@ pub use self::{
     },
     commit_status::{CombinedStatus, CommitStatus, CreateStatus},
     contents::{Contents, ContentsLinks},
+    data_places::{BucketStatus, DiskStatus, StoreServer, StoreStatus},
     deleted::{RestorableArtifact, RestorableRepository, RestoreRepository, SetAside, SetAsideItem},
     delivery::{
         Delivery, DeliveryAttempt, DeliveryDetail, DeliveryGroup, DeliveryGroups, DeliveryRequest, DeliveryResponse,
@@ -82,7 +84,7 @@ pub use self::{
     },
     log_record::{LogField, LogObject, LogRecord, LogRecords},
     mirror::{CreatePushMirror, FoundMirror, PushMirror},
-    node::NodeStatus,
+    node::{NodeFigures, NodeStatus},
     org::{CreateOrg, EditOrg, OrgPermissions, Organization, RenameOrg},
     owner::{ChangePassword, CreateUser, EditUser, FoundUsers, RenameUser, User},
     ref_rule::{BranchProtection, ChangeBranchProtection, ChangeTagProtection, OrderBranchProtections, TagProtection},
@@ -99,9 +101,8 @@ pub use self::{
     },
     ssh_key::{CreateKey, DeployKey, PublicKey},
     status::{
-        Amount, ArtifactLimits, DiskStatus, Health, HealthCheck, Kept, ListenerStatus, LogFilter, MetricsSeries,
-        OwnerStorage, QuotaStatus, SetLogFilter, SshHostKey, SshService, Status, StorageByOwner, StorageSizes,
-        StoreStatus, Version, WorkLimit,
+        Amount, ArtifactLimits, Health, HealthCheck, Kept, ListenerStatus, LogFilter, MetricsSeries, OwnerStorage,
+        QuotaStatus, SetLogFilter, SshHostKey, SshService, Status, StorageByOwner, StorageSizes, Version, WorkLimit,
     },
     tag::{AnnotatedTag, ArchiveDownloads, CreateTag, Tag},
     task::{BackgroundTask, BackgroundTasks, Cron, LfsCollectionFigures, TaskPhase},

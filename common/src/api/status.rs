@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::NodeStatus;
+use super::{BucketStatus, DiskStatus, NodeStatus, StoreStatus};
 
 /// `GET /api/v1/version`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +93,8 @@ pub struct Status {
     pub resident_bytes: i64,
     /// The store.
     pub store: StoreStatus,
+    /// The bucket; only for administrators, and absent if artifacts and packs are in the data directory.
+    pub bucket: Option<BucketStatus>,
     /// The disk below the data directory.
     pub disk: DiskStatus,
     /// Number of open client connections.
@@ -323,32 +325,6 @@ pub struct ListenerStatus {
     pub kind: String,
     /// `ADDRESS:PORT` or a path.
     pub address: String,
-}
-
-/// The store.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct StoreStatus {
-    /// Name of the engine.
-    pub engine: String,
-    /// Size on disk, bytes.
-    pub size_bytes: i64,
-    /// The transaction of the server for which the event stream waits; empty: none. Only administrators see it.
-    #[serde(default)]
-    pub events_wait_for: String,
-    /// The format level of the rows. Below that of a node if daemons share the store and it was not upgraded.
-    #[serde(default)]
-    pub format_level: i64,
-}
-
-/// The disk of the data directory.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct DiskStatus {
-    /// Space available to the daemon, bytes.
-    pub free_bytes: i64,
-    /// Total size, bytes.
-    pub total_bytes: i64,
 }
 
 /// `GET /metrics/series`: metrics of the last minute, hour or day. One value per step, oldest first; the current step

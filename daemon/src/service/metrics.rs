@@ -55,6 +55,8 @@ fn add_serving(context: &Context, all: &mut Exposition) {
 
 async fn add_storage(context: &Context, all: &mut Exposition) {
     all.add_counter("farrier_store_commits_total", "Committed transactions.", context.store.commits());
+    let help = "Transactions that were repeated because they conflicted with others.";
+    all.add_counter("farrier_store_retries_total", help, context.store.retries());
     if let Ok(info) = context.store.health().await {
         all.add_gauge("farrier_store_size_bytes", "Size of the store's file.", info.size_bytes);
     }

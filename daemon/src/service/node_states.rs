@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use farrier_common::api::NodeStatus;
-use farrier_proto::store::Node;
+use farrier_common::api::{self, NodeStatus};
+use farrier_proto::store::{Node, NodeFigures};
 
 use super::{Context, Error};
 use crate::{
     clock::Millis,
+    metrics::Span,
     show,
     store::{
         leases,
@@ -47,6 +48,29 @@ impl NodeState {
     }
 }
 
+/// Returns the figures of this node.
+pub(super) fn own_figures(context: &Context) -> NodeFigures {
+    let minute = context.metrics.series.counts(Span::Minute);
+    let (git_processes, _) = context.git.processes();
+    NodeFigures {
+        clock_offset_ms: context.clock.ahead_of_store_ms(),
+        requests_per_minute: minute.requests.iter().copied().map(u64::from).sum(),
+        git_processes,
+        copies_bytes: context.copies.has_others().then(|| context.copies.usage().bytes),
+    }
+}
+
+/// Returns the figures of a node as the API shows them.
+fn shown(figures: NodeFigures) -> api::NodeFigures {
+    let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    api::NodeFigures {
+        clock_offset_ms: figures.clock_offset_ms,
+        requests_per_minute: signed(figures.requests_per_minute),
+        git_processes: signed(figures.git_processes),
+        copies_bytes: figures.copies_bytes.map(signed),
+    }
+}
+
 /// Returns all nodes with their leases, by name. None if no other node can use the store.
 pub(super) async fn all(context: &Context) -> Result<Vec<NodeStatus>, Error> {
     if !context.store.is_shared() {
@@ -59,21 +83,25 @@ pub(super) async fn all(context: &Context) -> Result<Vec<NodeStatus>, Error> {
     }
     let mut rows = not_replaced(nodes::all(&read).await?, now);
     rows.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
-    let shown = rows.into_iter().map(|row| {
+    let nodes = rows.into_iter().map(|row| {
         let state = NodeState::of(&row, now);
         let is_live = state == NodeState::Live;
         let held = names.remove(&(row.id, row.epoch)).filter(|_| is_live);
+        let responds = row.id == context.node.id();
+        // The row can be five seconds old.
+        let figures = if responds { Some(own_figures(context)) } else { row.figures.filter(|_| is_live) };
         NodeStatus {
             state: state.word().into(),
             since: show::time(if is_live { row.started_ms } else { row.until_ms }),
-            responds: row.id == context.node.id(),
+            responds,
+            figures: figures.map(shown),
             leases: grouped(held.unwrap_or_default()),
             name: row.name,
             version: row.version,
             format_level: row.format_level.into(),
         }
     });
-    Ok(shown.collect())
+    Ok(nodes.collect())
 }
 
 /// Returns whether a node has ended within the last day without having been stopped.

@@ -3,10 +3,10 @@
 use std::{error::Error as StdError, time::Duration};
 
 use farrier_common::VERSION;
-use farrier_proto::store::{Node, NodeStart};
+use farrier_proto::store::{Node, NodeFigures, NodeStart};
 use tokio::sync::watch;
 
-use super::{Context, Error};
+use super::{Context, Error, node_states};
 use crate::{
     clock::{Clock, Millis},
     store::{
@@ -134,10 +134,10 @@ impl OwnNode {
 
     /// Renews the row, measures the clock of the store, and notes its format level. Returns `false` if another daemon
     /// has started with the same data directory.
-    async fn renew(&self, store: &Store, clock: &Clock) -> Result<bool, StoreError> {
+    async fn renew(&self, store: &Store, clock: &Clock, figures: &NodeFigures) -> Result<bool, StoreError> {
         let (epoch, sent_ms, now) = (self.epoch(), clock.monotonic_ms(), clock.now_ms());
         let renewed = store.write(async |tx: Tx| {
-            let renewal = nodes::renew(&tx, self.id, epoch, now).await?;
+            let renewal = nodes::renew(&tx, self.id, epoch, figures, now).await?;
             Ok::<_, StoreError>((renewal, tx.measure(clock).await?))
         });
         let (new, measured) = renewed.await?;
@@ -250,7 +250,7 @@ pub async fn run(context: Context) {
         let mut pause = INTERVAL;
         loop {
             tokio::time::sleep(pause).await;
-            pause = match node.renew(store, clock).await {
+            pause = match node.renew(store, clock, &node_states::own_figures(&context)).await {
                 Ok(true) => INTERVAL,
                 Ok(false) => {
                     tracing::error!("another daemon has started with a copy of this data directory");

@@ -5,8 +5,8 @@ use std::{sync::atomic::Ordering, time::Duration};
 use farrier_common::{
     VERSION,
     api::{
-        Amount, ArtifactLimits, DiskStatus, Health, HealthCheck, Kept, ListenerStatus, QuotaStatus, SshService, Status,
-        StoreStatus, WorkLimit,
+        Amount, ArtifactLimits, BucketStatus, DiskStatus, Health, HealthCheck, Kept, ListenerStatus, QuotaStatus,
+        SshService, Status, StoreServer, StoreStatus, WorkLimit,
     },
 };
 
@@ -22,11 +22,14 @@ use super::{
     storage_use,
 };
 use crate::{
+    clock::Millis,
     model::identity::Identity,
     shares::Usage,
     show,
     store::{
         engine::EngineInfo,
+        events,
+        packs::bucket,
         repositories,
         totals::{self, Total},
     },
@@ -37,6 +40,8 @@ const READ_ONLY: &str = "the disk is read-only: nothing can be written";
 
 /// Longest wait for a request that shows whether the bucket responds again.
 const PROBE_MAX: Duration = Duration::from_millis(500);
+/// Maximum number of unused packs that are counted.
+const UNUSED_PACKS_MAX: u64 = 100_000;
 /// Maximum number of quotas in the status.
 const QUOTAS_MAX: usize = 20;
 
@@ -200,7 +205,8 @@ pub async fn status(context: &Context, identity: &Identity) -> Result<Status, Er
             .map(|(kind, address)| ListenerStatus { kind: (*kind).into(), address: address.clone() })
             .collect(),
         resident_bytes: resident_bytes().unwrap_or_default(),
-        store: store_status(context, &store, identity),
+        store: store_status(context, &store, identity).await?,
+        bucket: if identity.is_admin() { bucket_status(context).await? } else { None },
         disk: DiskStatus { free_bytes: signed(free_bytes), total_bytes: signed(total_bytes) },
         connections: context.serving.connections.load(Ordering::Relaxed),
         limits: limits(context),
@@ -215,16 +221,47 @@ pub async fn status(context: &Context, identity: &Identity) -> Result<Status, Er
     })
 }
 
-fn store_status(context: &Context, info: &EngineInfo, identity: &Identity) -> StoreStatus {
+async fn store_status(context: &Context, info: &EngineInfo, identity: &Identity) -> Result<StoreStatus, Error> {
     let oldest = info.oldest_write.as_ref().filter(|_| identity.is_admin());
-    StoreStatus {
+    let server = info.server.as_ref().filter(|_| identity.is_admin());
+    Ok(StoreStatus {
         engine: info.name.into(),
         size_bytes: signed(info.size_bytes),
+        retries_per_minute: signed(context.store.retries_in_last_minute()),
+        server: server.map(|server| StoreServer {
+            address: server.address.clone(),
+            reachable_since: show::time(ago_ms(context, server.reachable_for)),
+            synchronous_standby: server.has_synchronous_standby,
+            connections: signed_count(server.connections),
+            max_connections: signed_count(server.max_connections),
+        }),
+        events_settled_to: signed(events::unsettled(&context.store.read().await?).await?.saturating_sub(1)),
         events_wait_for: oldest
             .map(|oldest| format!("{}, open for {} s", oldest.by, oldest.open_for.as_secs()))
             .unwrap_or_default(),
         format_level: context.store.format_level().into(),
-    }
+    })
+}
+
+async fn bucket_status(context: &Context) -> Result<Option<BucketStatus>, Error> {
+    let Some(url) = &context.config.blobs.url else { return Ok(None) };
+    let unused = bucket::count_unused(&context.store.read().await?, UNUSED_PACKS_MAX).await?;
+    let (last_error, last_error_at) = match context.blobs.last_failure() {
+        Some(failure) => (failure.reason, show::time(ago_ms(context, failure.age))),
+        None => (String::new(), String::new()),
+    };
+    Ok(Some(BucketStatus {
+        url: url.to_string(),
+        reachable: context.blobs.is_reachable(),
+        last_error,
+        last_error_at,
+        unused_packs: signed(unused),
+    }))
+}
+
+/// Returns the time that was `age` ago.
+fn ago_ms(context: &Context, age: Duration) -> Millis {
+    context.now_ms().saturating_sub(Millis::try_from(age.as_millis()).unwrap_or(Millis::MAX))
 }
 
 /// Returns the quotas that are full or nearly full. Reads the repositories only of these.
@@ -272,14 +309,13 @@ fn limits(context: &Context) -> Vec<WorkLimit> {
 }
 
 fn limit(usage: &Usage) -> WorkLimit {
-    let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     WorkLimit {
         kind: usage.kind.label.into(),
         unit: String::new(),
-        running: count(usage.running),
-        waiting: count(usage.waiting),
-        max: count(usage.limits.capacity),
-        max_per_caller: count(usage.limits.per_holder),
+        running: signed_count(usage.running),
+        waiting: signed_count(usage.waiting),
+        max: signed_count(usage.limits.capacity),
+        max_per_caller: signed_count(usage.limits.per_holder),
         refused: signed(usage.refused_own_share.saturating_add(usage.refused_all_in_use)),
     }
 }
@@ -309,6 +345,10 @@ fn artifact_limits(context: &Context) -> ArtifactLimits {
 
 fn signed(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+fn signed_count(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 /// Returns the resident memory of this process in bytes, as counted by the kernel.

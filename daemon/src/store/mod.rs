@@ -53,6 +53,7 @@ pub mod uploads;
 pub mod value;
 
 mod background_writes;
+mod retries;
 mod sealed;
 mod transact;
 
@@ -71,6 +72,7 @@ use self::{
     format::{check_format, raise_format},
     keyring::Keyring,
     range_counts::RangeCounts,
+    retries::Retries,
 };
 pub use self::{
     background_writes::WriteObserver,
@@ -211,6 +213,7 @@ pub struct Store {
     ids: Arc<ids::Ids>,
     range_counts: Arc<RangeCounts>,
     commits: Arc<AtomicU64>,
+    retries: Retries,
     foreground: ForegroundWrites,
     keyring: Arc<RwLock<Option<Arc<Keyring>>>>,
     /// The format level that was read last. 0: the data is new.
@@ -236,6 +239,7 @@ impl Store {
             ids: Arc::default(),
             range_counts,
             commits: Arc::default(),
+            retries: Retries::default(),
             foreground: ForegroundWrites::default(),
             keyring: Arc::default(),
             format_level: Arc::default(),
@@ -302,7 +306,7 @@ impl Store {
         Fut: Future<Output = Result<T, E>> + Send,
         E: From<StoreError>,
     {
-        let result = transact::run(self.engine.as_ref(), &self.range_counts, self.keyring(), work).await;
+        let result = transact::run(self.engine.as_ref(), &self.range_counts, self.keyring(), &self.retries, work).await;
         if result.is_ok() {
             self.commits.fetch_add(1, Ordering::Relaxed);
         }

@@ -3,7 +3,7 @@
 //! Each start of a daemon gets a new epoch. A node is alive while its row has this epoch and a time that is not over,
 //! by the clock of the store. If only one process can open the store, the time is never over, and nothing is renewed.
 
-use farrier_proto::store::{Node, NodeStart};
+use farrier_proto::store::{Node, NodeFigures, NodeStart};
 
 use super::{
     Read, StoreError, Tx, check_format,
@@ -52,15 +52,21 @@ pub async fn enter(tx: &Tx, node: &Node, is_shared: bool, clock_ms: Millis) -> R
     Ok(row)
 }
 
-/// Renews the row of a node. Fails if a newer daemon has raised the format level. A node that is late gets a new epoch,
+/// Renews the row of a node, with its figures. Fails if a newer daemon has raised the format level. A node that is late gets a new epoch,
 /// so that it does not hold its leases any more. Returns `None` if another daemon has started with the data directory
 /// of this node.
-pub async fn renew(tx: &Tx, id: u64, epoch: u64, clock_ms: Millis) -> Result<Option<Renewal>, StoreError> {
+pub async fn renew(
+    tx: &Tx,
+    id: u64,
+    epoch: u64,
+    figures: &NodeFigures,
+    clock_ms: Millis,
+) -> Result<Option<Renewal>, StoreError> {
     let format_level = check_format(tx).await?;
     let now = tx.now_ms(clock_ms).await?;
     let Some(row) = get(tx, id).await?.filter(|row| row.epoch == epoch) else { return Ok(None) };
     let epoch = if is_alive(&row, epoch, now) { epoch } else { tx.order().await? };
-    tx.put(keys::node(id), &Node { epoch, until_ms: now + ALIVE_MS, ..row });
+    tx.put(keys::node(id), &Node { epoch, until_ms: now + ALIVE_MS, figures: Some(*figures), ..row });
     Ok(Some(Renewal { epoch, format_level }))
 }
 

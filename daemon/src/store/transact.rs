@@ -21,6 +21,7 @@ use super::{
     leases,
     order::{self, Ordered},
     range_counts::{CommitNumber, CountBucket, KeyFilter, RangeCounter, RangeCounts},
+    retries::Retries,
     sealed,
 };
 use crate::{
@@ -284,6 +285,7 @@ pub(super) async fn run<T, E, F, Fut>(
     engine: &dyn Engine,
     range_counts: &Arc<RangeCounts>,
     keyring: Option<Arc<Keyring>>,
+    retries: &Retries,
     work: F,
 ) -> Result<T, E>
 where
@@ -296,6 +298,9 @@ where
     while tries == 0 || Instant::now() < deadline {
         let attempt = tries;
         tries += 1;
+        if attempt > 0 {
+            retries.count();
+        }
         let begun = if attempt < FREE_TRIES { engine.begin().await } else { engine.begin_after_conflicts().await };
         let tx = Tx::new(begun.map_err(StoreError::from)?, keyring.clone());
         let result = match leases::check(&tx).await {

@@ -118,6 +118,8 @@ async fn a_foreign_transaction_holds_up_the_event_stream_and_not_deliveries() {
         send(&world.farrier.unix(), Method::GET, &path, &[("accept", "application/json")], "").await.json()
     };
     let status = async || world.farrier.admin(Method::GET, "/api/farrier/v1/status", Value::Null).await.json();
+    let shown = status().await["store"]["server"].clone();
+    assert_eq!((&shown["synchronous_standby"], &shown["max_connections"]), (&json!(false), &json!(2)), "{shown}");
     let last = events("last=1".to_owned()).await["next"].clone();
     let other = server.admin(&server.database().await).await;
     other.batch_execute("BEGIN; SELECT pg_current_xact_id()").await.expect("begun");

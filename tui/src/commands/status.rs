@@ -3,13 +3,14 @@
 use std::{fmt::Write as _, time::Duration};
 
 use farrier_common::{
-    api::{Amount, NodeStatus, Status, StorageSizes, WorkLimit},
+    api::{Amount, BucketStatus, NodeFigures, NodeStatus, Status, StorageSizes, StoreServer, StoreStatus, WorkLimit},
     client::Client,
 };
 
 use crate::{
     exit::Failure,
-    output::{Output, fields, human_bytes, moment},
+    output::{Output, clock_offset, counted, fields, human_bytes, moment},
+    ui::rate,
 };
 
 /// How often the status is updated.
@@ -56,9 +57,9 @@ fn page(status: &Status) -> String {
         ("memory", human_bytes(status.resident_bytes)),
         ("store", store(status)),
     ]);
-    if !status.store.events_wait_for.is_empty() {
-        lines.push(("events wait", status.store.events_wait_for.clone()));
-    }
+    lines.extend(status.store.server.iter().map(|one| ("store server", server(one))));
+    lines.extend(status.bucket.iter().map(|one| ("bucket", bucket(one))));
+    lines.push(("events", feed(&status.store)));
     lines.extend(status.nodes.iter().map(|one| ("node", node(one, status.store.format_level))));
     let (free, total) = (human_bytes(status.disk.free_bytes), human_bytes(status.disk.total_bytes));
     lines.push(("disk", format!("{free} free of {total}")));
@@ -79,42 +80,105 @@ fn page(status: &Status) -> String {
         let last = if kept.last_backup_at.is_empty() { "never".to_owned() } else { moment(&kept.last_backup_at) };
         lines.push(("last backup", last));
         if kept.fan_out_events > 0 {
-            lines
-                .push(("fan-out", format!("the deliveries of {} events are still to be written", kept.fan_out_events)));
+            let events = counted(kept.fan_out_events, "event");
+            lines.push(("fan-out", format!("the deliveries of {events} are still to be written")));
         }
     }
     if let Some(storage) = &status.storage {
         lines.extend(storage.owners.iter().map(|owner| {
-            let repositories = if owner.repositories == 1 { "repository" } else { "repositories" };
-            let name = format!("{} ({} {repositories})", owner.name, owner.repositories);
+            let name = format!("{} ({})", owner.name, counted(owner.repositories, "repository"));
             ("storage", sizes(&name, &owner.sizes))
         }));
-        match storage.other_owners {
-            0 => {}
-            1 => lines.push(("storage", sizes("1 other owner", &storage.others))),
-            many => lines.push(("storage", sizes(&format!("{many} other owners"), &storage.others))),
+        if storage.other_owners > 0 {
+            lines.push(("storage", sizes(&counted(storage.other_owners, "other owner"), &storage.others)));
         }
         lines.push(("storage as of", moment(&storage.computed_at)));
     }
     fields(&lines)
 }
 
-/// Returns the engine and the size of the store, and its format level if a live node can read another one.
+/// Returns the server of the store: `db1:5432, reachable since 12:00, 3 of 24 connections in use, no synchronous
+/// standby`.
+fn server(server: &StoreServer) -> String {
+    let standby = match server.synchronous_standby {
+        Some(true) => "synchronous standby",
+        Some(false) => "no synchronous standby",
+        None => "synchronous standby not known",
+    };
+    format!(
+        "{}, reachable since {}, {} of {} connections in use, {standby}",
+        server.address,
+        moment(&server.reachable_since),
+        server.connections,
+        server.max_connections
+    )
+}
+
+/// Returns the bucket, its last error, and the packs in it that wait for their deletion.
+fn bucket(bucket: &BucketStatus) -> String {
+    let mut parts = vec![bucket.url.clone()];
+    if !bucket.reachable {
+        parts.push("does not respond".to_owned());
+    }
+    if !bucket.last_error.is_empty() {
+        parts.push(format!("last error {}: {}", moment(&bucket.last_error_at), bucket.last_error));
+    }
+    if bucket.unused_packs > 0 {
+        parts.push(format!("{} to delete", counted(bucket.unused_packs, "unused pack")));
+    }
+    parts.join("; ")
+}
+
+/// Returns up to which event the event stream is complete, and the transaction for which it waits. Empty for older
+/// daemons.
+fn feed(store: &StoreStatus) -> String {
+    let settled = match store.events_settled_to {
+        ..=0 => String::new(),
+        last => format!("complete up to ID {last}"),
+    };
+    let waits = match store.events_wait_for.as_str() {
+        "" => String::new(),
+        transaction => format!("waiting for {transaction}"),
+    };
+    let parts = [settled, waits].into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("; ")
+}
+
+/// Returns the engine and the size of the store, its repeated transactions, and its format level if a live node can
+/// read another one.
 fn store(status: &Status) -> String {
     let level = status.store.format_level;
     let differs = |node: &NodeStatus| node.state == "live" && node.format_level != level;
     let shown = if status.nodes.iter().any(differs) { format!(", format level {level}") } else { String::new() };
-    format!("{}, {}{shown}", status.store.engine, human_bytes(status.store.size_bytes))
+    let retries = match status.store.retries_per_minute {
+        0 => String::new(),
+        many => format!(", {} in the last minute", counted(many, "repeated transaction")),
+    };
+    format!("{}, {}{retries}{shown}", status.store.engine, human_bytes(status.store.size_bytes))
 }
 
-/// Returns the state of a node: `forge-1 (this node): live since 12:00; 1.2.3; prune, sweep`. `store_level`: the format
-/// level of the store; another one of the node is shown.
+/// Returns the state of a node: `forge-1 (this node): live since 12:00; 1.2.3; requests 0.4/s, git processes 2, copies
+/// 1.2 GiB, clock +3 ms; prune, sweep`. `store_level`: the format level of the store; another one of the node is shown.
 fn node(node: &NodeStatus, store_level: i64) -> String {
     let own = if node.responds { " (this node)" } else { "" };
     let work = if node.leases.is_empty() { String::new() } else { format!("; {}", node.leases.join(", ")) };
     let differs = node.format_level != store_level;
     let level = if differs { format!(", format level {}", node.format_level) } else { String::new() };
-    format!("{}{own}: {} since {}; {}{level}{work}", node.name, node.state, moment(&node.since), node.version)
+    let figures = node.figures.as_ref().map_or_else(String::new, figures);
+    format!("{}{own}: {} since {}; {}{level}{figures}{work}", node.name, node.state, moment(&node.since), node.version)
+}
+
+/// Returns what a node measured.
+fn figures(figures: &NodeFigures) -> String {
+    let requests = rate(figures.requests_per_minute, 60, 60);
+    let mut text = format!("; requests {requests}, git processes {}", figures.git_processes);
+    if let Some(bytes) = figures.copies_bytes {
+        let _ = write!(text, ", copies {}", human_bytes(bytes));
+    }
+    if let Some(offset) = figures.clock_offset_ms {
+        let _ = write!(text, ", clock {}", clock_offset(offset));
+    }
+    text
 }
 
 /// Returns what an owner uses: `mia (2 repositories): 3.0 MiB; git 2.0 MiB, caches 1.0 MiB`.
@@ -167,7 +231,7 @@ fn duration(seconds: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use farrier_common::api::{OwnerStorage, StorageByOwner, StoreStatus};
+    use farrier_common::api::{OwnerStorage, StorageByOwner};
 
     use super::*;
 
@@ -204,12 +268,20 @@ mod tests {
             since: "2026-11-21T12:00:00Z".into(),
             responds: true,
             leases: vec!["prune".into(), "sweep".into()],
+            figures: Some(NodeFigures {
+                clock_offset_ms: Some(-1_500),
+                requests_per_minute: 24,
+                git_processes: 2,
+                copies_bytes: Some(3 << 20),
+            }),
             ..NodeStatus::default()
         };
         let gone = NodeStatus { name: "forge-2".into(), state: "gone".into(), ..NodeStatus::default() };
         let page = page(&Status { nodes: vec![one, gone], ..Status::default() });
         assert!(
-            page.contains("forge-1 (this node): live since ") && page.contains("; 1.2.3; prune, sweep\n"),
+            page.contains("forge-1 (this node): live since ")
+                && page
+                    .contains("; 1.2.3; requests 0.4/s, git processes 2, copies 3.0 MiB, clock -1.5 s; prune, sweep\n"),
             "{page}"
         );
         assert!(page.contains("forge-2: gone since "), "{page}");
@@ -233,6 +305,43 @@ mod tests {
         assert!(upgrading.contains("; 1.2.3, format level 8\n") && upgrading.contains("; 1.2.3\n"), "{upgrading}");
         let upgraded = shown(8, vec![node("one", 8), node("two", 8)]);
         assert!(!upgraded.contains("format level"), "{upgraded}");
+    }
+
+    #[test]
+    fn the_status_page_shows_the_server_of_the_store_the_bucket_and_the_event_stream() {
+        let server = StoreServer {
+            address: "db1.example.org:5432".into(),
+            reachable_since: "2026-11-21T12:00:00Z".into(),
+            synchronous_standby: Some(false),
+            connections: 3,
+            max_connections: 24,
+        };
+        let store = StoreStatus {
+            engine: "postgres".into(),
+            retries_per_minute: 1,
+            server: Some(server),
+            events_settled_to: 8_191,
+            events_wait_for: "process 7, open for 9 s".into(),
+            ..StoreStatus::default()
+        };
+        let bucket = BucketStatus {
+            url: "s3://forge/data".into(),
+            last_error: "the server answered 503 Service Unavailable".into(),
+            last_error_at: "2026-11-21T12:00:00Z".into(),
+            unused_packs: 2,
+            ..BucketStatus::default()
+        };
+        let page = page(&Status { store, bucket: Some(bucket), ..Status::default() });
+        for part in [
+            "postgres, 0 B, 1 repeated transaction in the last minute\n",
+            "db1.example.org:5432, reachable since ",
+            ", 3 of 24 connections in use, no synchronous standby\n",
+            "s3://forge/data; does not respond; last error ",
+            ": the server answered 503 Service Unavailable; 2 unused packs to delete\n",
+            "complete up to ID 8191; waiting for process 7, open for 9 s\n",
+        ] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
     }
 
     #[test]

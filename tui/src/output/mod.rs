@@ -246,6 +246,16 @@ pub(crate) fn plural(noun: &str) -> String {
     }
 }
 
+/// Formats the difference of a clock: `+12 ms`, `-3.4 s`, `+10 min`.
+pub(crate) fn clock_offset(ms: i64) -> String {
+    let sign = if ms < 0 { '-' } else { '+' };
+    match ms.unsigned_abs() {
+        ms @ ..1_000 => format!("{sign}{ms} ms"),
+        ms @ 1_000..60_000 => format!("{sign}{}.{} s", ms / 1_000, ms / 100 % 10),
+        ms => format!("{sign}{} min", ms / 60_000),
+    }
+}
+
 /// `1.5 MiB`
 pub(crate) fn human_bytes(bytes: i64) -> String {
     let bytes = u64::try_from(bytes).unwrap_or_default();
@@ -285,6 +295,14 @@ mod tests {
             [("delivery", "deliveries"), ("deploy key", "deploy keys"), ("branch", "branches"), ("hook", "hooks")];
         for (one, expected) in many {
             assert_eq!(counted(0_i64, one), format!("0 {expected}"));
+        }
+    }
+
+    #[test]
+    fn the_difference_of_a_clock_has_a_sign_and_one_unit() {
+        let cases = [(0, "+0 ms"), (-12, "-12 ms"), (3_450, "+3.4 s"), (-59_999, "-59.9 s"), (600_000, "+10 min")];
+        for (ms, text) in cases {
+            assert_eq!(clock_offset(ms), text);
         }
     }
 

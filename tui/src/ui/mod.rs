@@ -45,7 +45,7 @@ mod world;
 
 use std::{io::IsTerminal as _, process::ExitCode};
 
-pub(crate) use self::{caps::ColorMode, screens::ScreenId, settings::Settings};
+pub(crate) use self::{caps::ColorMode, screens::ScreenId, settings::Settings, view::rate};
 use crate::{
     args::{DisplayArgs, Global},
     config::{self, Config},

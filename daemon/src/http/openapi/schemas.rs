@@ -22,7 +22,7 @@ pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<Strin
     let responses = responses![
         AccessToken Amount AnnotatedTag ApiSettings AppliedHook ArchiveDownloads Artifact ArtifactJob
         ArtifactLimits ArtifactRun Artifacts Attachment AttachmentSettings AuditActor AuditEntry AuditObject
-        BackgroundTask BackgroundTasks Backup BegunJob Blob Branch BranchProtection CacheEntry CacheUsage Caches
+        BackgroundTask BackgroundTasks Backup BegunJob Blob Branch BranchProtection BucketStatus CacheEntry CacheUsage Caches
         ChangedFileResult ChangedFilesResult CheckedBranch CheckedBranchFilter CheckedMigration
         CollaboratorPermission CombinedStatus Commit CommitDetails CommitFile CommitMeta CommitStats
         CommitStatus Compare Contents ContentsLinks Cron CurrentToken DeletedArtifact DeletedArtifacts Delivery
@@ -32,11 +32,11 @@ pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<Strin
         GpgKeyEmail Health HealthCheck Hook HookConfigKey HookEvent HookEventHeaders HookType InternalTracker
         InvalidTopics Job JobLease Jobs Kept LabelTemplate LfsCollectionFigures License LicenseEntry
         ListenerStatus LogField LogFilter LogObject LogRecord LogRecords MergedUpstream MetricsSeries
-        MigrationProgress MirrorProgress NodeStatus Note OrgPermissions Organization OwnerStorage PayloadCommit
+        MigrationProgress MirrorProgress NodeFigures NodeStatus Note OrgPermissions Organization OwnerStorage PayloadCommit
         PayloadUser Permissions PublicKey PushMirror QuotaStatus RecentFailures RecoveredDeliveries Release ReplayedDelivery
         Repository RepositorySearch RepositorySettings RepositoryTransfer RestorableArtifact
         RestorableRepository Run Runs SetAside SetAsideItem SettingAdvice Signature SshHostKey SshService Status
-        Step StorageByOwner StorageSizes StoreStatus SyncForkInfo Tag TagProtection Task TaskList TaskPhase Team
+        Step StorageByOwner StorageSizes StoreServer StoreStatus SyncForkInfo Tag TagProtection Task TaskList TaskPhase Team
         TeamSearch TokenRepository TokenUser Topic Topics Tree TreeEntry UiSettings User UserSettings
         Verification WatchInfo WorkLimit
     ];

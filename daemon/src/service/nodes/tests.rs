@@ -30,13 +30,13 @@ async fn work_under_a_lease_ends_ten_seconds_after_the_last_renewal_was_sent() {
     clock.jump_ms(-2 * 86_400_000);
     clock.advance_ms(9_999);
     assert!(unsure.as_mut().now_or_never().is_none());
-    assert!(node.renew(&store, &clock).await.expect("renewed"));
+    assert!(node.renew(&store, &clock, &NodeFigures::default()).await.expect("renewed"));
     clock.advance_ms(9_999);
     assert!(unsure.as_mut().now_or_never().is_none());
     clock.advance_ms(1);
     unsure.await;
     assert_eq!(node.take(&store, &clock, "work").await.expect("a transaction"), None, "the node must be renewed first");
-    assert!(node.renew(&store, &clock).await.expect("renewed"));
+    assert!(node.renew(&store, &clock, &NodeFigures::default()).await.expect("renewed"));
     assert!(node.take(&store, &clock, "work").await.expect("a transaction").is_some());
 }
 
@@ -53,8 +53,8 @@ async fn a_node_that_has_the_store_alone_is_never_unsure_and_writes_nothing_whil
 async fn a_daemon_notices_that_another_one_has_its_data_directory() {
     let (store, clock, node) = enter(MemoryEngine::shared()).await;
     let copy = OwnNode::enter(&store, &clock, 7, "copy".into()).await.expect("entered");
-    assert!(!node.renew(&store, &clock).await.expect("a transaction"));
-    assert!(copy.renew(&store, &clock).await.expect("a transaction"));
+    assert!(!node.renew(&store, &clock, &NodeFigures::default()).await.expect("a transaction"));
+    assert!(copy.renew(&store, &clock, &NodeFigures::default()).await.expect("a transaction"));
 }
 
 #[tokio::test]
@@ -77,7 +77,7 @@ async fn nodes_whose_clocks_differ_agree_on_the_time_of_the_store() {
     // After a failover, the new server has another time.
     server.jump_ms(-3_000_000);
     for (store, clock, node) in &nodes {
-        assert!(node.renew(store, clock).await.expect("renewed"));
+        assert!(node.renew(store, clock, &NodeFigures::default()).await.expect("renewed"));
     }
     assert_eq!(times(), [47_004_000, 47_004_000]);
 }
@@ -98,11 +98,11 @@ async fn a_node_notices_that_the_format_level_was_raised_when_it_is_renewed() {
     assert_eq!(store.format_level(), value::CONVERTED_LEVEL);
     format::upgrade(&raiser, clock.now_ms()).await.expect("upgraded");
     assert_eq!(store.clone().format_level(), value::CONVERTED_LEVEL);
-    assert!(node.renew(&store, &clock).await.expect("renewed"));
+    assert!(node.renew(&store, &clock, &NodeFigures::default()).await.expect("renewed"));
     assert_eq!(store.clone().format_level(), value::FORMAT_LEVEL, "clones have the same level");
     // A server that lags behind after a failover.
     set(value::CONVERTED_LEVEL).await;
-    assert!(node.renew(&store, &clock).await.expect("renewed"));
+    assert!(node.renew(&store, &clock, &NodeFigures::default()).await.expect("renewed"));
     assert_eq!(store.format_level(), value::FORMAT_LEVEL, "the level never falls");
 }
 
@@ -115,7 +115,7 @@ async fn a_node_is_not_renewed_in_a_format_that_it_does_not_know() {
     };
     store.write(raise).await.expect("written");
     let known = value::FORMAT_LEVEL;
-    let renewed = node.renew(&store, &clock).await;
+    let renewed = node.renew(&store, &clock, &NodeFigures::default()).await;
     assert!(matches!(renewed, Err(StoreError::Newer { found, .. }) if found == known + 1), "{renewed:?}");
     let entered = OwnNode::enter(&store, &clock, 8, "forge".into()).await;
     assert!(matches!(entered, Err(StoreError::Newer { .. })), "{entered:?}");

@@ -236,7 +236,7 @@ impl Engine for MemoryEngine {
 
     async fn health(&self) -> Result<EngineInfo, EngineError> {
         self.faults.check()?;
-        Ok(EngineInfo { name: "memory", size_bytes: 0, oldest_write: None })
+        Ok(EngineInfo { name: "memory", size_bytes: 0, oldest_write: None, server: None })
     }
 }
 

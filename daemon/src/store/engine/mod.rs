@@ -231,6 +231,24 @@ pub struct EngineInfo {
     /// The transaction that has kept views from being settled for more than five seconds. On a server it can be of
     /// another program.
     pub oldest_write: Option<OldestWrite>,
+    /// The server, if the engine uses one.
+    pub server: Option<ServerInfo>,
+}
+
+/// The server of an engine, and the connections of this process to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerInfo {
+    /// The host and port of the last connection, or the directory of its socket and the port.
+    pub address: String,
+    /// For how long the server could be used without interruption, since the engine was opened at most.
+    pub reachable_for: Duration,
+    /// Whether a standby confirms each commit, so that a failover to it loses none. `None`: the user of the database
+    /// may not read that.
+    pub has_synchronous_standby: Option<bool>,
+    /// Number of connections in use by transactions and views.
+    pub connections: usize,
+    /// Maximum number of these connections.
+    pub max_connections: usize,
 }
 
 /// A transaction that has written or will write and has not ended.

@@ -23,6 +23,8 @@ mod faults;
 pub(super) mod server;
 #[cfg(test)]
 mod sharing;
+#[cfg(test)]
+mod standby;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -39,7 +41,7 @@ use self::{
     session::Query,
     view::{Isolation, PostgresView, number},
 };
-use super::{Engine, EngineError, EngineInfo, HintChannel, Transaction, View};
+use super::{Engine, EngineError, EngineInfo, HintChannel, ServerInfo, Transaction, View};
 use crate::config::StoreUrl;
 
 /// Time in which the server must accept the first connection. It may still be starting.
@@ -118,11 +120,20 @@ impl Engine for PostgresEngine {
     }
 
     async fn health(&self) -> Result<EngineInfo, EngineError> {
+        // Without that of this check.
+        let connections = self.pool.in_use();
         let view = PostgresView::new(&self.pool, Isolation::Snapshot);
         let read = async {
-            let size_bytes = number(&view.read(Query::Size, &[]).await?);
+            let rows = view.read(Query::Server, &[]).await?;
             let oldest_write = self.oldest_writes.find(&view).await?;
-            Ok(EngineInfo { name: "postgres", size_bytes, oldest_write })
+            let server = ServerInfo {
+                address: self.pool.connector().last_server(),
+                reachable_for: self.pool.reachable_for(),
+                has_synchronous_standby: rows.first().and_then(|row| row.get(1)),
+                connections,
+                max_connections: self.pool.max_connections(),
+            };
+            Ok(EngineInfo { name: "postgres", size_bytes: number(&rows), oldest_write, server: Some(server) })
         };
         tokio::time::timeout(HEALTH_TIMEOUT, read).await.unwrap_or_else(|_| {
             self.pool.close_idle();

@@ -176,7 +176,7 @@ impl Engine for RedbEngine {
             Some(path) => path.metadata().map_err(failed_io)?.len(),
             None => 0,
         };
-        Ok(EngineInfo { name: "redb", size_bytes, oldest_write: None })
+        Ok(EngineInfo { name: "redb", size_bytes, oldest_write: None, server: None })
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use farrier_proto::store::NodeFigures;
+
 use super::*;
 use crate::store::{
     Store,
@@ -31,7 +33,10 @@ impl Nodes {
     }
 
     async fn renew(&self, id: u64, epoch: u64) -> Option<u64> {
-        let renewed = self.store.write(async |tx: Tx| nodes::renew(&tx, id, epoch, self.now).await).await;
+        let renewed = self
+            .store
+            .write(async |tx: Tx| nodes::renew(&tx, id, epoch, &NodeFigures::default(), self.now).await)
+            .await;
         renewed.expect("a transaction").map(|renewal| renewal.epoch)
     }
 

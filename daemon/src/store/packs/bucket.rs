@@ -127,6 +127,11 @@ pub async fn unused(
     Ok(parsed.collect())
 }
 
+/// Returns the number of packs whose objects are unused, at most `cap`.
+pub async fn count_unused(read: &impl Read, cap: u64) -> Result<u64, StoreError> {
+    read.count(&Range::prefix(keys::unused_pack_objects()), cap).await
+}
+
 /// Records when a row was first found.
 pub fn note_found(tx: &Tx, unused: &UnusedObject, now_ms: i64) {
     tx.put(unused.key.clone(), &UnusedPackObject { found_ms: now_ms, ..unused.row.clone() });
@@ -180,6 +185,8 @@ mod tests {
         drop(read);
         while !store.write(async |tx: Tx| refs::forget_some(&tx, REPOSITORY, 1).await).await.expect("written") {}
         assert_eq!(objects().await, [noted("pack-1", "a"), noted("pack-2", "b"), noted("pack-2", "c")]);
+        let read = store.read().await.expect("a snapshot");
+        assert_eq!(count_unused(&read, 9).await.expect("a count"), 3);
     }
 
     #[tokio::test]

@@ -43,6 +43,7 @@ async fn conflicts_are_retried_for_a_limited_time() {
         result.expect("within the time");
         assert_eq!((runs, counter(&store).await), (conflicts + 1, before + 1));
     }
+    assert_eq!(store.retries(), 41);
     let before = counter(&store).await;
     faults.conflict(u32::MAX);
     let (result, runs) = increment(&store).await;

@@ -55,6 +55,24 @@ async fn the_status_shows_all_nodes_and_one_that_was_lost_is_a_problem() {
     assert_eq!(nodes.one.by("octo", Method::GET, STATUS, Value::Null).await.json()["nodes"], json!([]));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn every_node_shows_the_figures_of_all_live_nodes() {
+    let mut nodes = TwoNodes::start(|_| {}).await;
+    // The responding node measures itself at once, the other one when it renews its row.
+    let figures = async |responds: bool| {
+        let listed = shown(&nodes.one).await;
+        listed.into_iter().find(|node| node["responds"] == responds).expect("the node")["figures"].clone()
+    };
+    assert!(figures(true).await["clock_offset_ms"].is_i64());
+    eventually("the other node has renewed its row", || async { figures(false).await.is_object() }).await;
+    let other = figures(false).await;
+    assert!(other["clock_offset_ms"].is_i64() && other["requests_per_minute"].is_i64(), "{other}");
+    assert_eq!((&other["git_processes"], &other["copies_bytes"]), (&json!(0), &Value::Null), "no bucket: {other}");
+    nodes.other.stop().await;
+    let stopped = shown(&nodes.one).await.into_iter().find(|node| node["state"] == "stopped").expect("the node");
+    assert_eq!(stopped["figures"], Value::Null);
+}
+
 #[tokio::test]
 async fn a_daemon_that_has_the_store_alone_shows_no_nodes() {
     let farrier = TestDaemon::start().await;

@@ -1,6 +1,6 @@
 //! The clocks of engines that several processes can use. The clocks of the daemons do not matter then.
 
-use farrier_proto::store::Node;
+use farrier_proto::store::{Node, NodeFigures};
 
 use super::*;
 use crate::store::{leases, nodes};
@@ -34,7 +34,10 @@ pub(super) async fn leases_depend_on_the_clock_of_a_shared_engine(engine: TestEn
     let (one, two) = (enter(1).await, enter(2).await);
     assert_eq!(take(1, one).await, Some(1));
     assert_eq!(take(2, two).await, None, "the other node is alive");
-    let renewed = store.write(async |tx: Tx| nodes::renew(&tx, 1, one, clock(1)).await).await.expect("renewed");
+    let renewed = store
+        .write(async |tx: Tx| nodes::renew(&tx, 1, one, &NodeFigures::default(), clock(1)).await)
+        .await
+        .expect("renewed");
     assert_eq!(renewed.map(|renewal| renewal.epoch), Some(one), "the node is not late");
     store.write(async |tx: Tx| nodes::leave(&tx, 1, one, clock(1)).await).await.expect("left");
     assert_eq!(take(2, two).await, Some(2));

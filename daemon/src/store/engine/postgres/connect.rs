@@ -95,6 +95,18 @@ impl Connector {
         Err(failed)
     }
 
+    /// Returns the host and port of the last connection. A Unix socket has its directory instead of the host.
+    pub(super) fn last_server(&self) -> String {
+        let number = self.last().map_or(0, |(server, _)| server);
+        let Some(server) = self.options.url.servers().get(number) else { return String::new() };
+        let host = match server.get_hosts().first() {
+            Some(Host::Tcp(name)) => name.clone(),
+            Some(Host::Unix(directory)) => directory.display().to_string(),
+            None => String::new(),
+        };
+        server.get_ports().first().map_or(host.clone(), |port| format!("{host}:{port}"))
+    }
+
     fn last(&self) -> MutexGuard<'_, Option<ServerAddress>> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -50,8 +50,9 @@ pub(super) enum Query {
     Delete,
     /// Reads nothing, but fixes the state that the transaction reads.
     Fix,
-    /// The size of the table and its index, in bytes.
-    Size,
+    /// The size of the table and its index, in bytes, and whether a standby confirms each commit. `NULL`: the user may
+    /// not read the latter.
+    Server,
     /// The owner of the store.
     Owner,
     /// Ends another connection, see [`END`].
@@ -87,7 +88,16 @@ const SQL: [(Query, &str); 18] = [
     ),
     (Query::Delete, "DELETE FROM farrier_kv WHERE k = ANY($1::bytea[])"),
     (Query::Fix, "SELECT 1"),
-    (Query::Size, "SELECT pg_total_relation_size('farrier_kv')"),
+    (
+        Query::Server,
+        // Everybody sees that a standby is connected, but only some users see whether it is synchronous.
+        "SELECT pg_total_relation_size('farrier_kv'), CASE \
+         WHEN current_setting('synchronous_standby_names') = '' THEN false \
+         WHEN bool_or(sync_state IN ('sync', 'quorum')) THEN true \
+         WHEN bool_or(sync_state IS NULL) THEN NULL \
+         ELSE false END \
+         FROM pg_stat_replication",
+    ),
     (Query::Owner, "SELECT id, holder FROM farrier_owner"),
     (Query::End, END),
     (Query::Confirm, CONFIRM),

@@ -8,6 +8,7 @@ mod keys;
 mod layers;
 mod logs;
 mod management;
+mod nodes;
 mod organizations;
 mod results;
 mod screens;
@@ -23,6 +24,7 @@ use self::{
     layers::LAYERS,
     logs::{AUDIT, LOGS},
     management::MANAGEMENT,
+    nodes::NODES,
     organizations::ORGANIZATIONS,
     results::RESULTS,
     screens::{ARTIFACTS, CACHES, DASHBOARD, DELETED, DELIVERIES, HOOKS, USERS},
@@ -66,7 +68,7 @@ const fn on(name: &'static str, play: fn(&mut TestScreen)) -> Scene {
 pub(super) fn all() -> impl Iterator<Item = &'static Scene> {
     let repositories = [REPOSITORIES, MANAGEMENT, DELETED, ORGANIZATIONS];
     let others = [HOOKS, DELIVERIES, DASHBOARD, ARTIFACTS, CACHES, AUDIT, LOGS, USERS, KEYS, FORMS, LAYERS, STATES];
-    let more = [RUNS, TASKS, PROBLEMS, CONTEXTS, WIDE, RESULTS];
+    let more = [RUNS, TASKS, PROBLEMS, CONTEXTS, WIDE, RESULTS, NODES];
     repositories.into_iter().chain(others).chain(more).flatten()
 }
 
