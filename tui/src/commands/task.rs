@@ -12,7 +12,7 @@ use super::list::{self, Listed};
 use crate::{
     args::Task,
     exit::Failure,
-    output::{Output, Table, fields, human_bytes, moment, time},
+    output::{Output, Table, counted, fields, human_bytes, moment, time},
     progress,
 };
 
@@ -113,25 +113,37 @@ fn phase_progress(task: &BackgroundTask) -> String {
 
 /// Formats the figures of a search for unused LFS objects: what no file names, and what was removed.
 fn lfs_lines(figures: &LfsCollectionFigures) -> [(&'static str, String); 3] {
-    let amount = |count: i64, bytes: i64| format!("{count} objects, {}", human_bytes(bytes));
+    let amount = |count: i64, bytes: i64| format!("{}, {}", counted(count, "object"), human_bytes(bytes));
     let removed = amount(figures.removed, figures.removed_bytes);
     let removed = if figures.dry_run { format!("{removed} (dry run: they are still there)") } else { removed };
     let failed = match figures.failed_repositories {
         0 => String::new(),
-        failed => format!("{failed} repositories"),
+        failed => counted(failed, "repository"),
     };
     let unused = amount(figures.unreferenced, figures.unreferenced_bytes);
     [("unused", unused), ("removed", removed), ("not searched", failed)]
 }
 
+/// Returns the tasks as a table. The nodes have a column if several daemons can use the store.
 fn table(all: &[BackgroundTask]) -> String {
-    let mut table = Table::new(["ID", "KIND", "STATE", "STARTED", "REPOSITORY", "PROGRESS"]).with_states("STATE");
+    if all.iter().all(|task| task.node.is_empty()) {
+        let mut table = Table::new(["ID", "KIND", "STATE", "STARTED", "REPOSITORY", "PROGRESS"]).with_states("STATE");
+        all.iter().for_each(|task| table.row(cells(task)));
+        return table.render();
+    }
+    let heading = ["ID", "KIND", "STATE", "NODE", "STARTED", "REPOSITORY", "PROGRESS"];
+    let mut table = Table::new(heading).with_states("STATE");
     for task in all {
-        let (kind, state, began) = (task.kind.clone(), task.state.clone(), time(&task.began_at));
-        let now = if task.is_running() { phase_progress(task) } else { task.error.clone() };
-        table.row([task.id.to_string(), kind, state, began, task.repository.clone(), now]);
+        let [id, kind, state, began, repository, progress] = cells(task);
+        table.row([id, kind, state, task.node.clone(), began, repository, progress]);
     }
     table.render()
+}
+
+fn cells(task: &BackgroundTask) -> [String; 6] {
+    let (kind, state, began) = (task.kind.clone(), task.state.clone(), time(&task.began_at));
+    let progress = if task.is_running() { phase_progress(task) } else { task.error.clone() };
+    [task.id.to_string(), kind, state, began, task.repository.clone(), progress]
 }
 
 fn page(task: &BackgroundTask) -> String {
@@ -141,6 +153,7 @@ fn page(task: &BackgroundTask) -> String {
         ("task", format!("{} ({})", task.id, task.kind)),
         ("repository", task.repository.clone()),
         ("state", task.state.clone()),
+        ("node", task.node.clone()),
         ("progress", phase_progress(task)),
         ("remaining", left),
         ("bytes", human_bytes(task.bytes)),
@@ -158,4 +171,24 @@ fn page(task: &BackgroundTask) -> String {
         task.phases.iter().map(|phase| ("phase", format!("{}, {}", phase.name, progress::took(phase.took_millis)))),
     );
     fields(&lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_have_a_column_of_nodes_if_a_node_is_known() {
+        let task = |id, node: &str| BackgroundTask {
+            id,
+            kind: "migration".into(),
+            state: "done".into(),
+            node: node.into(),
+            repository: "mia/tool".into(),
+            ..BackgroundTask::default()
+        };
+        let shown = table(&[task(7, "forge-1"), task(8, "")]);
+        assert!(shown.starts_with("ID  KIND       STATE  NODE ") && shown.contains("forge-1"), "{shown}");
+        assert!(!table(&[task(8, "")]).contains("NODE"));
+    }
 }

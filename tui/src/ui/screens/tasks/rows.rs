@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use farrier_common::api::BackgroundTask;
 
 use crate::{
-    output::human_bytes,
+    output::{counted, human_bytes},
     progress,
     ui::{
         list::{CellText, Column, FilterColumn, Haystack, Row},
@@ -70,7 +70,7 @@ pub(super) fn lines(task: &BackgroundTask, clock: &Clock, width: u16) -> Vec<Vec
     let fields = fields.into_iter().filter(|(_, value)| !value.is_empty());
     lines.extend(fields.map(|(name, value)| text(Role::Text, format!("{name:<9} {value}"))));
     if let Some(figures) = &task.lfs {
-        let amount = |count: i64, bytes: i64| format!("{count} objects, {}", human_bytes(bytes));
+        let amount = |count: i64, bytes: i64| format!("{}, {}", counted(count, "object"), human_bytes(bytes));
         let unused = amount(figures.unreferenced, figures.unreferenced_bytes);
         let removed = amount(figures.removed, figures.removed_bytes);
         lines.push(text(Role::Text, format!("{:<9} {unused}", "unused")));
@@ -90,7 +90,7 @@ pub(super) fn lines(task: &BackgroundTask, clock: &Clock, width: u16) -> Vec<Vec
     lines
 }
 
-static COLUMNS: [Column<BackgroundTask>; 7] = [
+static COLUMNS: [Column<BackgroundTask>; 8] = [
     Column {
         title: "STATE",
         width: 9,
@@ -139,6 +139,15 @@ static COLUMNS: [Column<BackgroundTask>; 7] = [
         cell: |task, _| CellText::plain(human_bytes(task.bytes)),
         order: Some(|a, b| b.bytes.cmp(&a.bytes)),
     },
+    // Empty if only one daemon can use the store, so it is shown only where there is room.
+    Column {
+        title: "NODE",
+        width: 12,
+        right: false,
+        rank: 10,
+        cell: |task, _| CellText::plain(&*task.node),
+        order: Some(|a, b| a.node.cmp(&b.node)),
+    },
     Column {
         title: "AGE",
         width: 5,
@@ -151,7 +160,8 @@ static COLUMNS: [Column<BackgroundTask>; 7] = [
 
 impl Haystack for BackgroundTask {
     fn text(&self) -> Cow<'_, str> {
-        format!("{} {} {} {} {}", kind(self), self.repository, self.state, self.phase, self.error).into()
+        let Self { repository, state, phase, error, node, .. } = self;
+        format!("{} {repository} {state} {phase} {error} {node}", kind(self)).into()
     }
 
     fn column(&self, name: &str) -> Option<String> {
@@ -159,6 +169,7 @@ impl Haystack for BackgroundTask {
             "state" => Some(self.state.clone()),
             "kind" => Some(kind(self).to_owned()),
             "repo" => Some(self.repository.clone()),
+            "node" => Some(self.node.clone()),
             _ => None,
         }
     }
@@ -182,6 +193,7 @@ impl Row for BackgroundTask {
         FilterColumn::text("state"),
         FilterColumn::text("kind"),
         FilterColumn::text("repo"),
+        FilterColumn::text("node"),
         FilterColumn::count("id"),
         FilterColumn::size("received"),
         FilterColumn::age("age"),
