@@ -7,6 +7,7 @@ use farrierd::{
     clock::Clock,
     config::{Config, StoreEngine},
     data_dir::{self, CopyStoreError, UpgradeStoreError},
+    service::audit::{self, Action, Entry, Object},
     store::value::FORMAT_LEVEL,
 };
 
@@ -45,7 +46,9 @@ pub(super) fn copy(config: &Config, to: EngineName) -> ExitCode {
 
 /// Raises the format level of the store, and prints the result.
 pub(super) fn upgrade(config: &Config) -> ExitCode {
-    let before = match block_on(data_dir::upgrade_store(config, &Clock::system())) {
+    let entry = Entry::new(Action::DataUpgrade, Object::new("data", 0, "store")).set("format_level", FORMAT_LEVEL);
+    let entry = audit::row_of_command("store upgrade", entry);
+    let before = match block_on(data_dir::upgrade_store(config, &entry, &Clock::system())) {
         Ok(before) => before,
         Err(error) => {
             print_error(&error);

@@ -79,6 +79,14 @@ pub async fn unsettled(snapshot: &Snapshot) -> Result<u64, StoreError> {
     order::unsettled(snapshot, Ordered::Audit).await
 }
 
+/// Inserts an entry with the next ID. Its time is `now_ms`, but not before that of the newest entry.
+pub async fn record(tx: &Tx, row: &AuditEntry, now_ms: i64) -> Result<(), StoreError> {
+    let newest = newest(tx).await?.unwrap_or_default();
+    let (id, at_ms) = (next_id(tx).await?, now_ms.max(newest.at_ms));
+    insert(tx, &AuditEntry { id, at_ms, ..row.clone() });
+    Ok(())
+}
+
 /// Inserts an entry.
 pub fn insert(tx: &Tx, row: &AuditEntry) {
     tx.put(keys::audit_entry(row.id), row);

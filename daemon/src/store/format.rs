@@ -6,10 +6,10 @@
 
 use std::sync::atomic::Ordering;
 
-use farrier_proto::store::{Format, Node};
+use farrier_proto::store::{AuditEntry, Format, Node};
 
 use super::{
-    Read, Store, StoreError, Tx, keys, nodes,
+    Read, Store, StoreError, Tx, audit, keys, nodes, order,
     value::{CONVERTED_LEVEL, FORMAT_LEVEL},
 };
 use crate::clock::Millis;
@@ -102,11 +102,16 @@ pub enum UpgradeError {
 }
 
 /// Raises the level to that of this release if every node can read it. Daemons can run meanwhile: they read the level
-/// with each renewal of their rows. Returns the level before, which can be that of this release.
+/// with each renewal of their rows. Records `entry`, which has no ID, in the audit log if the level was raised. Returns
+/// the level before, which can be that of this release.
 ///
 /// A node that starts at the same time reads the level in the transaction that writes its row, so one of the two
 /// transactions conflicts. A node that has not renewed its row for more than a minute stops if it continues later.
-pub async fn upgrade(store: &Store, clock_ms: Millis) -> Result<u32, UpgradeError> {
+pub async fn upgrade(store: &Store, entry: &AuditEntry, clock_ms: Millis) -> Result<u32, UpgradeError> {
+    if (CONVERTED_LEVEL..FORMAT_LEVEL).contains(&store.format_level()) {
+        // The ID of the entry must be larger than those of a file that was opened again.
+        order::raise(store).await?;
+    }
     let raise = async |tx: Tx| {
         let level = check_format(&tx).await?;
         if level == FORMAT_LEVEL {
@@ -121,6 +126,7 @@ pub async fn upgrade(store: &Store, clock_ms: Millis) -> Result<u32, UpgradeErro
             return Err(UpgradeError::OlderNodes { nodes });
         }
         tx.put(keys::format(), &Format { level: FORMAT_LEVEL });
+        audit::record(&tx, entry, tx.now_ms(clock_ms).await?).await?;
         Ok(level)
     };
     let before = store.write(raise).await?;

@@ -198,6 +198,11 @@ async fn a_shared_store_is_upgraded_while_daemons_run_if_all_of_them_can_read_th
         let text = String::from_utf8_lossy(&upgraded.stdout).into_owned();
         assert_eq!(text, format!("{result} format level {new}\n"), "{}", String::from_utf8_lossy(&upgraded.stderr));
     }
+    let path = "/api/farrier/v1/audit?action=data.upgrade";
+    let entries = farrier.show(path).await.json();
+    assert_eq!(entries.as_array().map(Vec::len), Some(1), "only the change is recorded: {entries}");
+    assert_eq!(entries[0]["actor"]["name"], "farrierd store upgrade");
+    assert_eq!(entries[0]["after"]["format_level"], new);
     eventually("the daemon reads the level", || async { level().await == Some(new.into()) }).await;
     push("afterwards");
     assert_eq!(kinds_of_packs(&store).await, [false, true]);

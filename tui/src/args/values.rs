@@ -124,6 +124,7 @@ pub(super) const AUDIT_ACTIONS: SuggestedValues = SuggestedValues(&[
     "data.repair",
     "data.adopt",
     "data.set_aside",
+    "data.upgrade",
     "retention.delete",
 ]);
 /// Types of receivers.

@@ -204,6 +204,8 @@ actions! {
     DataAdopt => "data.adopt";
     /// `farrierd check-data --set-aside` paired the store with the data, and set aside data without a row.
     DataSetAside => "data.set_aside";
+    /// `farrierd store upgrade` raised the format level of the store.
+    DataUpgrade => "data.upgrade";
     /// Data whose retention is over was removed.
     RetentionDelete => "retention.delete";
 }

@@ -28,7 +28,7 @@ pub(in crate::service) use self::sign_ins::{log_expired_token, log_locked_out, l
 pub use self::{
     action::Action,
     entry::{Entry, Object, path_of},
-    offline::record_offline,
+    offline::{record_offline, row_of_command},
     output::AuditOutput,
     read::{get, list, list_own, next_due_ms, sweep, total},
     request::RequestScope,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 
-use farrier_proto::store::Format;
+use farrier_proto::store::{AuditEntry, Format};
 
 use super::*;
 use crate::store::{
@@ -96,7 +96,7 @@ async fn a_node_notices_that_the_format_level_was_raised_when_it_is_renewed() {
     set(value::CONVERTED_LEVEL).await;
     let (store, clock, node) = enter(engine).await;
     assert_eq!(store.format_level(), value::CONVERTED_LEVEL);
-    format::upgrade(&raiser, clock.now_ms()).await.expect("upgraded");
+    format::upgrade(&raiser, &AuditEntry::default(), clock.now_ms()).await.expect("upgraded");
     assert_eq!(store.clone().format_level(), value::CONVERTED_LEVEL);
     assert!(node.renew(&store, &clock, &NodeFigures::default()).await.expect("renewed"));
     assert_eq!(store.clone().format_level(), value::FORMAT_LEVEL, "clones have the same level");

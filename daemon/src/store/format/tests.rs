@@ -73,10 +73,13 @@ async fn the_level_is_raised_only_if_every_node_that_may_be_alive_can_read_it() 
     ] {
         let store = store_of_previous_release(&MemoryEngine::shared()).await;
         put_node(&store, Node { left, ..node(level, until_ms) }).await;
-        let upgraded = upgrade(&store, NOW).await;
+        let upgraded = upgrade(&store, &AuditEntry::default(), NOW).await;
         if can_upgrade {
             assert_eq!(upgraded.expect("upgraded"), CONVERTED_LEVEL);
-            assert_eq!(upgrade(&store, NOW).await.expect("no change"), FORMAT_LEVEL);
+            assert_eq!(upgrade(&store, &AuditEntry::default(), NOW).await.expect("no change"), FORMAT_LEVEL);
+            let entry =
+                audit::newest(&store.read().await.expect("a snapshot")).await.expect("a row").expect("an entry");
+            assert!(entry.id > 0 && entry.at_ms > 0, "{entry:?}");
         } else {
             let message = upgraded.expect_err("refused").to_string();
             assert!(message.contains(": old (version 1.0); nothing was changed"), "{message}");
@@ -98,7 +101,7 @@ async fn put_format(store: &Store, level: u32) {
 async fn rows_that_were_not_converted_are_not_upgraded() {
     let store = Store::open(Arc::new(MemoryEngine::shared())).await.expect("a store");
     put_format(&store, CONVERTED_LEVEL - 1).await;
-    let upgraded = upgrade(&store, NOW).await;
+    let upgraded = upgrade(&store, &AuditEntry::default(), NOW).await;
     assert!(matches!(upgraded, Err(UpgradeError::NotConverted { level }) if level == CONVERTED_LEVEL - 1));
     assert_eq!(stored(&store).await, CONVERTED_LEVEL - 1);
 }
@@ -122,7 +125,7 @@ async fn a_node_that_enters_and_an_upgrade_at_the_same_time_do_not_both_succeed(
     let other = Store::open(Arc::new(engine.clone())).await.expect("a store");
     let upgrading = async {
         reached.notified().await;
-        let upgraded = upgrade(&store, NOW).await;
+        let upgraded = upgrade(&store, &AuditEntry::default(), NOW).await;
         go_on.notify_one();
         upgraded
     };
