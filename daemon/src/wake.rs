@@ -87,6 +87,8 @@ impl Wake {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
+
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -103,6 +105,17 @@ mod tests {
         assert!(early.is_err(), "nothing is due before 5 s");
         clock.advance_ms(5_000);
         waiting.await;
+    }
+
+    #[tokio::test]
+    async fn work_that_another_node_may_do_is_hinted_to_it_when_it_becomes_due_here() {
+        let hints = OutgoingHints::new(true);
+        let wake = Wake::of_work(DueWork::Mirrors, hints.clone());
+        wake.due_at(5_000);
+        wake.now();
+        assert_eq!(hints.taken().await.due, [(DueWork::Mirrors, Millis::MIN)].into());
+        wake.due_here_at(4_000);
+        assert!(hints.taken().now_or_never().is_none(), "it came from another node");
     }
 
     #[tokio::test(start_paused = true)]
