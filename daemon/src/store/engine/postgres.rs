@@ -25,6 +25,8 @@ pub(super) mod server;
 mod sharing;
 #[cfg(test)]
 mod standby;
+#[cfg(test)]
+mod standby_info;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 

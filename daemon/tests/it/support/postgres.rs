@@ -13,6 +13,7 @@ use std::{
         Mutex, OnceLock, PoisonError,
         atomic::{AtomicU32, Ordering},
     },
+    time::Duration,
 };
 
 use nix::unistd::User;
@@ -24,13 +25,15 @@ const REQUIRED: &str = "FARRIER_REQUIRE_CLIENTS";
 /// The password of all roles.
 pub(crate) const PASSWORD: &str = "pl4nted-password";
 
-/// Starts the server, executes commands, and removes the directory at the end. Writes a line after each command.
+/// Starts the server, executes commands, and removes the directory at the end. Writes a line after each command. With
+/// the directory and the port of another server, the server is a standby of it.
 const SUPERVISOR: &str = r#"
-bin=$1 dir=$2 port=$3
+bin=$1 dir=$2 port=$3 primary=$4 primary_port=$5
 run() {
     while :; do
         "$bin/postgres" -D "$dir/data" -k "$dir" -p "$port" -h 127.0.0.1 -F -c max_connections=200 -c ssl=on \
-            -c ssl_cert_file="$dir/server.crt" -c ssl_key_file="$dir/server.key" >>"$dir/log" 2>&1 &
+            -c ssl_cert_file="$dir/server.crt" -c ssl_key_file="$dir/server.key" \
+            -c wal_retrieve_retry_interval=200ms >>"$dir/log" 2>&1 &
         pid=$!
         while kill -0 $pid 2>/dev/null; do
             "$bin/pg_isready" -q -h "$dir" -p "$port" && return
@@ -39,11 +42,18 @@ run() {
         sleep 0.1
     done
 }
-"$bin/initdb" -D "$dir/data" -U postgres -A scram-sha-256 --pwfile="$dir/password" --no-sync -E UTF8 --locale=C \
-    >>"$dir/log" 2>&1 || exit 1
-run
-PGPASSWORD=$(cat "$dir/password") "$bin/psql" -q -h "$dir" -p "$port" -U postgres \
-    -c "CREATE ROLE farrier LOGIN PASSWORD '$(cat "$dir/password")'" >>"$dir/log" 2>&1 || exit 1
+export PGPASSWORD=$(cat "$dir/password")
+if [ -n "$primary" ]; then
+    "$bin/pg_basebackup" -D "$dir/data" -R -X stream -c fast --no-sync \
+        -h "$primary" -p "$primary_port" -U postgres >>"$dir/log" 2>&1 || exit 1
+    run
+else
+    "$bin/initdb" -D "$dir/data" -U postgres -A scram-sha-256 --pwfile="$dir/password" --no-sync -E UTF8 --locale=C \
+        >>"$dir/log" 2>&1 || exit 1
+    run
+    "$bin/psql" -q -h "$dir" -p "$port" -U postgres \
+        -c "CREATE ROLE farrier LOGIN PASSWORD '$PGPASSWORD'" >>"$dir/log" 2>&1 || exit 1
+fi
 echo ready
 while read -r command; do
     case $command in
@@ -52,6 +62,7 @@ while read -r command; do
         restart) kill -INT $pid; wait $pid; run ;;
         freeze) kill -STOP $pid $(ps -o pid= --ppid $pid) ;;
         thaw) kill -CONT $pid $(ps -o pid= --ppid $pid) ;;
+        promote) "$bin/pg_ctl" promote -s -D "$dir/data" >>"$dir/log" 2>&1 ;;
     esac
     echo done
 done
@@ -81,6 +92,27 @@ impl PostgresServer {
 
     /// Starts a server for one test; `None` if PostgreSQL is not installed.
     pub(crate) fn start() -> Option<Self> {
+        Self::start_with(None)
+    }
+
+    /// Starts a standby of this server, which confirms each commit from now on. Blocks the thread.
+    #[allow(dead_code, reason = "only the tests of several daemons use it")]
+    pub(crate) async fn start_standby(&self) -> Self {
+        // Its copy of the configuration does not have the following setting, so that it waits for nobody when it has
+        // become the primary.
+        let standby = tokio::task::block_in_place(|| Self::start_with(Some(self))).expect("PostgreSQL is installed");
+        let admin = self.admin("postgres").await;
+        admin.batch_execute("ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'").await.expect("set");
+        admin.batch_execute("SELECT pg_reload_conf()").await.expect("reloaded");
+        let is_synchronous = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'quorum'";
+        while admin.query_one(is_synchronous, &[]).await.expect("a count").get::<_, i64>(0) == 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        standby
+    }
+
+    /// Starts a server; with `primary`, a standby of that one.
+    fn start_with(primary: Option<&Self>) -> Option<Self> {
         let Some(programs) = programs() else {
             assert!(std::env::var_os(REQUIRED).is_none(), "PostgreSQL is not installed");
             eprintln!("SKIPPED: PostgreSQL is not installed, so the engine for it is not tested");
@@ -102,6 +134,9 @@ impl PostgresServer {
         #[expect(clippy::disallowed_methods, reason = "tests own their processes")]
         let mut command = Command::new("/bin/sh");
         command.args(["-c", SUPERVISOR, "sh"]).args([&programs, &dir]).arg(port.to_string()).current_dir(&dir);
+        if let Some(primary) = primary {
+            command.arg(&primary.dir).arg(primary.port.to_string());
+        }
         // The server does not run as root.
         if nix::unistd::geteuid().is_root() {
             let user = ["postgres", "nobody"].iter().find_map(|name| User::from_name(name).ok().flatten());
@@ -163,8 +198,8 @@ impl PostgresServer {
         fs::read_to_string(self.dir.join("log")).expect("text")
     }
 
-    /// Executes a command: `kill` (SIGKILL of all processes of the server), `start`, `restart`, `freeze` or `thaw`.
-    /// Blocks until the server accepts connections again, if it runs.
+    /// Executes a command: `kill` (SIGKILL of all processes of the server), `start`, `restart`, `freeze`, `thaw` or
+    /// `promote`, which makes a standby the primary. Blocks until the server accepts connections again, if it runs.
     pub(crate) fn command(&self, command: &str) {
         let mut supervisor = self.supervisor.lock().unwrap_or_else(PoisonError::into_inner);
         let mut input = supervisor.process.stdin.as_ref().expect("piped");

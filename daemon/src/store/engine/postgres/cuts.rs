@@ -18,7 +18,7 @@ use crate::store::engine::{CommitError, WriteSet};
 
 /// What the proxy does with the next commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cut {
+pub(super) enum Cut {
     /// Forwards it and the response.
     Nothing,
     /// Closes the connections instead of forwarding it.
@@ -30,15 +30,15 @@ enum Cut {
 }
 
 /// A proxy in front of the server. It ends when it is dropped.
-struct Proxy {
-    port: u16,
+pub(super) struct Proxy {
+    pub(super) port: u16,
     cut: Arc<AtomicU8>,
     silenced: Arc<Notify>,
     _tasks: JoinSet<()>,
 }
 
 impl Proxy {
-    async fn start(to: u16) -> Self {
+    pub(super) async fn start(to: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("an address").port();
         let cut = Arc::new(AtomicU8::new(Cut::Nothing as u8));
@@ -69,7 +69,7 @@ impl Proxy {
         self.silenced.notify_one();
     }
 
-    fn arm(&self, cut: Cut) {
+    pub(super) fn arm(&self, cut: Cut) {
         self.cut.store(cut as u8, Ordering::SeqCst);
     }
 }
@@ -162,67 +162,4 @@ async fn the_next_server_is_used_if_the_first_does_not_respond() {
         }
     };
     tokio::time::timeout(Duration::from_secs(60), used).await.expect("the second server is used");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_commit_that_the_synchronous_standby_may_not_have_is_not_read() {
-    let Some(server) = PostgresServer::start() else { return };
-    let proxy = Proxy::start(server.port()).await;
-    let database = server.database().await;
-    let url = format!("postgresql://farrier@127.0.0.1:{}/{database}", proxy.port);
-    let engine = PostgresEngine::open(options(&url, &server)).await.expect("an empty database");
-    let admin = server.admin(&database).await;
-    let standby = async |name: &str| {
-        admin.batch_execute(&format!("ALTER SYSTEM SET synchronous_standby_names = '{name}'")).await.expect("set");
-        admin.batch_execute("SELECT pg_reload_conf()").await.expect("reloaded");
-        let setting = "SELECT current_setting('synchronous_standby_names')";
-        while admin.query_one(setting, &[]).await.expect("a value").get::<_, String>(0) != name {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    let transaction = engine.begin().await.expect("begun");
-    assert_eq!(transaction.get(b"k").await.expect("a read"), None);
-    standby("absent").await;
-    wait_for_standby_setting(&server.admin(&database).await).await;
-    proxy.arm(Cut::During);
-    let result = transaction.commit(WriteSet::from([(b"k".to_vec(), Some(Bytes::from_static(b"1")))])).await;
-    assert!(matches!(result, Err(CommitError::Unknown(_))), "{result:?}");
-    let waiting =
-        "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'farrierd'";
-    let waits = async {
-        while admin.query_one(waiting, &[]).await.expect("a count").get::<_, i64>(0) == 0 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(60), waits).await.expect("the commit waits for the standby");
-    for _ in 0..2 {
-        let read = engine.snapshot().await.expect("a view").get(b"k").await;
-        assert!(matches!(read, Err(EngineError::Unavailable)), "{read:?}");
-    }
-    standby("").await;
-    let confirmed = async {
-        loop {
-            match engine.snapshot().await.expect("a view").get(b"k").await {
-                Ok(value) => return value,
-                Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
-            }
-        }
-    };
-    let value = tokio::time::timeout(Duration::from_secs(60), confirmed).await.expect("the standby is away");
-    assert!(value.is_some());
-}
-
-/// Waits until commits wait for a standby: the setting takes effect a moment after it can be read. The last commit of
-/// `admin` waits until the setting is removed.
-async fn wait_for_standby_setting(admin: &tokio_postgres::Client) {
-    let took_effect = async {
-        loop {
-            let commit = admin.batch_execute("CREATE TABLE probe (); DROP TABLE probe");
-            match tokio::time::timeout(Duration::from_secs(1), commit).await {
-                Ok(committed) => committed.expect("committed"),
-                Err(_) => return,
-            }
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(60), took_effect).await.expect("in time");
 }

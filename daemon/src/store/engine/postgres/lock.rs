@@ -188,7 +188,7 @@ async fn join(client: &Client) -> Result<Option<Vec<u8>>, EngineError> {
 }
 
 /// Limits the time of statements that commit: the server does not limit the wait for a synchronous standby.
-async fn in_time(work: impl Future<Output = Result<(), EngineError>>) -> Result<(), EngineError> {
+pub(super) async fn in_time(work: impl Future<Output = Result<(), EngineError>>) -> Result<(), EngineError> {
     let result = tokio::time::timeout(END_WAIT + CONFIRM_WAIT, work).await;
     result.unwrap_or_else(|_| Err(EngineError::Unreachable(Box::new(ConnectError::StandbyAway))))
 }
@@ -210,7 +210,7 @@ async fn become_owner(client: &Client, tables: Tables, id: &[u8]) -> Result<(), 
 
 /// Waits until what other processes have committed is durable. It is visible, but a synchronous standby may not have it
 /// yet.
-async fn confirm(client: &Client, id: &[u8]) -> Result<(), EngineError> {
+pub(super) async fn confirm(client: &Client, id: &[u8]) -> Result<(), EngineError> {
     client.execute(CONFIRM, &[&id]).await.map(drop).map_err(failure)
 }
 

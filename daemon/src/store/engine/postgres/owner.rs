@@ -25,7 +25,7 @@ use tokio_postgres::Client;
 use super::{
     connect::{ConnectError, Connector},
     failure::failure,
-    lock::{Access, LOCK_WAIT, LockSession, Mode, PAUSE, change_to_shared, offer, shared_id, take},
+    lock::{Access, LOCK_WAIT, LockSession, Mode, PAUSE, change_to_shared, confirm, in_time, offer, shared_id, take},
     numbers::prepare,
     session::END,
 };
@@ -128,6 +128,8 @@ impl StoreOwner {
         }
         let session = LockSession::open(connector, deadline).await?;
         self.lost_if_owned(self.take_again(&session.client).await)?;
+        // The server may have been restarted. Then commits of other daemons are visible that a standby does not have.
+        in_time(confirm(&session.client, &self.id)).await?;
         *self.lock() = Arc::new(session);
         Ok(())
     }

@@ -19,8 +19,10 @@ const SETTINGS: &str = "
 /// interrupted while it waited for the standby is visible without being there.
 pub(super) const CONFIRM: &str = "UPDATE farrier_owner SET since = since WHERE id = $1 RETURNING single";
 
-/// Ends another connection, given its process and start. Returns no row if the connection has ended.
-pub(super) const END: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+/// Ends another connection, given its process and start. Returns no row if the connection has ended. One whose commit
+/// waits for a synchronous standby is left alone: the commit would be visible to all daemons without being there.
+pub(super) const END: &str = "SELECT \
+     CASE WHEN wait_event IS DISTINCT FROM 'SyncRep' THEN pg_terminate_backend(pid) END FROM pg_stat_activity \
      WHERE pid = $1 AND (extract(epoch FROM backend_start) * 1000000)::bigint = $2";
 
 /// Takes the lock of transactions that run after conflicts, and waits for it. Earlier statements of the connection must
