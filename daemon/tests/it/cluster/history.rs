@@ -37,8 +37,8 @@ pub(super) struct Operation {
 }
 
 /// Checks the operations of a ref, which did not exist at the beginning and has the value `last` at the end. Returns
-/// the number of changes that took place, or what contradicts.
-pub(super) fn check(operations: &[Operation], last: &str) -> Result<usize, String> {
+/// the values that it got, the first one first, or what contradicts.
+pub(super) fn check(operations: &[Operation], last: &str) -> Result<Vec<String>, String> {
     let chain = chain(operations, last)?;
     let position: BTreeMap<&str, usize> = chain.iter().enumerate().map(|(at, value)| (*value, at)).collect();
     let mut placed = Vec::new();
@@ -61,7 +61,7 @@ pub(super) fn check(operations: &[Operation], last: &str) -> Result<usize, Strin
         }
     }
     in_order(&placed)?;
-    Ok(chain.len() - 1)
+    Ok(chain.into_iter().skip(1).map(str::to_owned).collect())
 }
 
 /// Returns the values that the ref had, the first one first.
@@ -151,7 +151,7 @@ mod tests {
             push((9, 12), "c", "e", Outcome::Done),
             read((10, 11), "c"),
         ];
-        assert_eq!(check(&history, "e"), Ok(3));
+        assert_eq!(check(&history, "e"), Ok(["a", "c", "e"].map(str::to_owned).to_vec()));
     }
 
     #[test]

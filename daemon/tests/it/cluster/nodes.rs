@@ -7,18 +7,19 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::servers::Servers;
 use crate::support::{
-    ServerAddress,
+    Link, LinkState, ServerAddress,
     bucket::TestBucket,
     free_address,
-    postgres::PostgresServer,
+    postgres::PASSWORD,
     process::{Program, command, config_file, log_file, output},
     send,
 };
 
 /// A store, a bucket, and the daemons that share them.
 pub(super) struct Cluster {
-    pub(super) server: PostgresServer,
+    pub(super) servers: Servers,
     pub(super) bucket: TestBucket,
     pub(super) nodes: Vec<ClusterNode>,
     /// The token of the administrator, with all scopes.
@@ -31,31 +32,53 @@ pub(super) struct ClusterNode {
     dir: PathBuf,
     address: String,
     program: Option<Program>,
+    /// The links to the hosts of the store.
+    store: [Link; 2],
+    bucket: Link,
 }
 
 impl Cluster {
     /// Starts `count` daemons. Returns `None` if PostgreSQL or the S3 server is not installed.
     pub(super) async fn start(count: usize) -> Option<Self> {
-        let (server, bucket) = (PostgresServer::start()?, TestBucket::start().await?);
-        let dir = tempfile::tempdir().expect("a directory");
-        let database = server.socket_url(&server.database().await);
-        let (password, key) = (server.password_file(), dir.path().join("secrets.key"));
+        Self::start_on(Servers::start()?, count).await
+    }
+
+    /// Like [`Cluster::start`], with a synchronous standby.
+    pub(super) async fn start_with_standby(count: usize) -> Option<Self> {
+        let mut servers = Servers::start()?;
+        servers.add_standby().await;
+        Self::start_on(servers, count).await
+    }
+
+    async fn start_on(servers: Servers, count: usize) -> Option<Self> {
+        let (bucket, dir) = (TestBucket::start().await?, tempfile::tempdir().expect("a directory"));
+        let database = servers.primary().database().await;
+        let (password, key) = (dir.path().join("password"), dir.path().join("secrets.key"));
+        // That of a server is lost with it.
+        std::fs::write(&password, PASSWORD).expect("a file");
+        let (hosts, endpoint) = (servers.addresses(), bucket.address());
         let mut nodes = Vec::new();
         for number in 0..count {
             let directory = dir.path().join(format!("node{number}"));
             std::fs::create_dir(&directory).expect("a directory");
+            let store = [Link::start(hosts[0]).await, Link::start(hosts[1]).await];
+            let to_bucket = Link::start(endpoint).await;
             let config = format!(
                 "[node]\nname = \"node{number}\"\n[artifacts]\nreserve_bytes = 0\n\
                  [webhook]\nallowed_hosts = \"loopback\"\n\
-                 [store]\nengine = \"postgres\"\nurl = \"{database}\"\npassword_file = \"{}\"\nkey_file = \"{}\"\n{}",
+                 [store]\nengine = \"postgres\"\nurl = \"postgresql://farrier@{},{}/{database}\"\n\
+                 password_file = \"{}\"\nkey_file = \"{}\"\n{}",
+                store[0].address,
+                store[1].address,
                 password.display(),
                 key.display(),
-                bucket.toml(),
+                bucket.toml().replace(&endpoint.to_string(), &to_bucket.address.to_string()),
             );
             std::fs::write(config_file(&directory), config).expect("a file");
-            nodes.push(ClusterNode { dir: directory, address: free_address().to_string(), program: None });
+            let address = free_address().to_string();
+            nodes.push(ClusterNode { dir: directory, address, program: None, store, bucket: to_bucket });
         }
-        let mut cluster = Self { server, bucket, nodes, token: String::new(), dir };
+        let mut cluster = Self { servers, bucket, nodes, token: String::new(), dir };
         for node in &mut cluster.nodes {
             node.start().await;
         }
@@ -66,6 +89,17 @@ impl Cluster {
         Some(cluster)
     }
 
+    /// Starts a standby in place of a primary that was killed.
+    pub(super) async fn add_standby(&mut self) {
+        self.servers.add_standby().await;
+        let hosts = self.servers.addresses();
+        for node in &self.nodes {
+            for (link, host) in node.store.iter().zip(hosts) {
+                link.lead_to(host);
+            }
+        }
+    }
+
     /// A directory for the clients.
     pub(super) fn scratch(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
@@ -73,6 +107,18 @@ impl Cluster {
 }
 
 impl ClusterNode {
+    /// Sets the links to the database servers.
+    pub(super) fn set_store(&self, state: LinkState) {
+        for link in &self.store {
+            link.set(state);
+        }
+    }
+
+    /// Sets the link to the bucket.
+    pub(super) fn set_bucket(&self, state: LinkState) {
+        self.bucket.set(state);
+    }
+
     /// Starts the daemon and waits until it is ready.
     pub(super) async fn start(&mut self) {
         assert!(self.program.is_none(), "one process at a time");

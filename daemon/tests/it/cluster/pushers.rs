@@ -12,7 +12,7 @@ use std::{
 
 use super::history::{Action, Operation, Outcome};
 use crate::support::{
-    Random, eventually,
+    Random, WAIT_LIMIT, eventually,
     git::{Client, Run},
 };
 
@@ -32,10 +32,11 @@ pub(super) struct Pushes {
     pub(super) refused: AtomicU64,
     /// The messages of pushes whose outcome is unknown.
     pub(super) unknown: Mutex<Vec<String>>,
-    pub(super) reads: AtomicU64,
+    /// Reads that got no answer.
+    pub(super) failed_reads: AtomicU64,
     pub(super) histories: Mutex<BTreeMap<RefId, Vec<Operation>>>,
-    /// The time of the last acknowledgement, and the longest time without one.
-    pub(super) pause: Mutex<(Option<Instant>, Duration)>,
+    /// The times of acknowledgements of pushes to shared refs.
+    pub(super) times: Mutex<Vec<Instant>>,
 }
 
 impl Pushes {
@@ -50,13 +51,20 @@ impl Pushes {
         eventually("pushes were acknowledged", async || self.acknowledged.load(Ordering::SeqCst) >= enough).await;
     }
 
-    fn acknowledge(&self) {
-        self.acknowledged.fetch_add(1, Ordering::SeqCst);
-        let (last, longest) = &mut *self.pause.lock().expect("no panic");
-        let now = Instant::now();
-        if let Some(last) = last.replace(now) {
-            *longest = now.duration_since(last).max(*longest);
-        }
+    /// Waits for the first acknowledgement after `since`. Returns the time until then.
+    pub(super) async fn next_after(&self, since: Instant) -> Duration {
+        let next = || {
+            let times = self.times.lock().expect("no panic");
+            times.iter().find(|time| **time > since).map(|time| time.duration_since(since))
+        };
+        eventually("a push was acknowledged", async || next().is_some()).await;
+        next().expect("an acknowledgement")
+    }
+
+    /// Returns the longest time between two acknowledgements.
+    pub(super) fn longest_pause(&self) -> Duration {
+        let times = self.times.lock().expect("no panic");
+        times.windows(2).map(|pair| pair[1].duration_since(pair[0])).max().unwrap_or_default()
     }
 }
 
@@ -90,16 +98,23 @@ impl<'a> Pusher<'a> {
                 return;
             }
             let (id, server) = (&self.refs[self.random.below(self.refs.len())], self.server());
-            let Some(tip) = self.read(&server, id) else { continue };
+            let Some(tip) = self.read(server, id) else { continue };
             let reader = self.server();
             let has_tip = !tip.is_empty()
                 && self.random.one_in(2)
-                && self.work.run(&["fetch", "-q", &remote(&reader, id), &id.1]).ok
+                && self.work.run(&["fetch", "-q", &remote(reader, id), &id.1]).ok
                 && self.work.run(&["cat-file", "-e", &tip]).ok;
             let parent = if has_tip { tip.clone() } else { String::new() };
-            let commit = self.commit(number, &parent);
-            let server = self.server();
-            self.push(&server, id, &tip, &commit);
+            let size = self.random.of(&SIZES);
+            let commit = self.commit(number, size, &parent);
+            let server = self.random.below(self.servers.len());
+            if self.push(&self.servers[server], id, &tip, &commit) == Outcome::Done {
+                self.pushes.acknowledged.fetch_add(1, Ordering::SeqCst);
+                self.pushes.times.lock().expect("no panic").push(Instant::now());
+                // The history shows whether another daemon lists this commit or a later one.
+                let other = (server + 1 + self.random.below(self.servers.len() - 1)) % self.servers.len();
+                self.read(&self.servers[other], id);
+            }
             if self.random.one_in(3) {
                 for server in self.servers {
                     self.read(server, id);
@@ -108,8 +123,26 @@ impl<'a> Pusher<'a> {
         }
     }
 
-    fn server(&mut self) -> String {
-        self.servers[self.random.below(self.servers.len())].clone()
+    /// Pushes a commit with a file of `size` bytes to the only ref, again and again until that is acknowledged. Returns
+    /// the time until then.
+    pub(super) fn until_acknowledged(&mut self, size: usize) -> Duration {
+        let begun = Instant::now();
+        loop {
+            let (id, server) = (&self.refs[0], &self.servers[0]);
+            if let Some(tip) = self.read(server, id) {
+                let commit = self.commit(0, size, "");
+                if self.push(server, id, &tip, &commit) == Outcome::Done {
+                    return begun.elapsed();
+                }
+            }
+            let problem = self.pushes.unknown.lock().expect("no panic").last().cloned();
+            assert!(begun.elapsed() < WAIT_LIMIT, "timed out waiting until {server} acknowledges a push: {problem:?}");
+        }
+    }
+
+    fn server(&mut self) -> &'a str {
+        let servers = self.servers;
+        &servers[self.random.below(servers.len())]
     }
 
     /// Reads a ref. Returns `None` if the daemon did not answer.
@@ -117,18 +150,17 @@ impl<'a> Pusher<'a> {
         let began = Instant::now();
         let listed = self.work.run(&["ls-remote", &remote(server, id), &id.1]);
         if !listed.ok {
+            self.pushes.failed_reads.fetch_add(1, Ordering::SeqCst);
             std::thread::sleep(PAUSE);
             return None;
         }
         let value = listed.out.split_once('\t').map(|(value, _)| value.to_owned()).unwrap_or_default();
-        self.pushes.reads.fetch_add(1, Ordering::SeqCst);
         self.pushes.record(id, began, Action::Read { value: value.clone() });
         Some(value)
     }
 
     /// Creates a commit that no other client creates.
-    fn commit(&mut self, number: usize, parent: &str) -> String {
-        let size = self.random.of(&SIZES);
+    fn commit(&mut self, number: usize, size: usize, parent: &str) -> String {
         let content = self.random.bytes(size);
         std::fs::write(self.work.dir().join("content"), content).expect("a file");
         let blob = self.work.done(&["hash-object", "-w", "content"]);
@@ -149,22 +181,23 @@ impl<'a> Pusher<'a> {
         self.work.done(&args)
     }
 
-    fn push(&self, server: &str, id: &RefId, from: &str, to: &str) {
+    fn push(&self, server: &str, id: &RefId, from: &str, to: &str) -> Outcome {
         let lease = format!("--force-with-lease={}:{from}", id.1);
         let spec = format!("{to}:{}", id.1);
         let began = Instant::now();
         let push = self.work.run(&["push", "-q", &lease, &remote(server, id), &spec]);
         let outcome = outcome(&push);
+        let (from, to) = (from.to_owned(), to.to_owned());
+        self.pushes.record(id, began, Action::Push { from, to, outcome });
         match outcome {
-            Outcome::Done => self.pushes.acknowledge(),
+            Outcome::Done => {}
             Outcome::Refused => _ = self.pushes.refused.fetch_add(1, Ordering::SeqCst),
             Outcome::Unknown => {
                 self.pushes.unknown.lock().expect("no panic").push(push.err);
                 std::thread::sleep(PAUSE);
             }
         }
-        let (from, to) = (from.to_owned(), to.to_owned());
-        self.pushes.record(id, began, Action::Push { from, to, outcome });
+        outcome
     }
 }
 

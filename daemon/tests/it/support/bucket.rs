@@ -1,6 +1,7 @@
 //! A bucket on a real S3 server (moto), behind a proxy that can fail.
 
 use std::{
+    net::SocketAddr,
     process::Stdio,
     sync::{Arc, Mutex},
 };
@@ -87,6 +88,11 @@ impl TestBucket {
     /// Changes what the proxy does with the following requests.
     pub fn set(&self, fault: BucketFault) {
         *self.fault.lock().expect("no panic") = fault;
+    }
+
+    /// Returns the address of the proxy.
+    pub fn address(&self) -> SocketAddr {
+        self.endpoint.trim_start_matches("http://").parse().expect("an address")
     }
 
     /// Makes a daemon use the prefix `ci` of the bucket.

@@ -13,6 +13,7 @@ pub mod git;
 pub mod gitdir;
 mod http;
 mod jobs;
+mod link;
 mod loopback;
 mod manager;
 #[allow(dead_code, reason = "the unit tests of the engine use this module, too")]
@@ -37,6 +38,7 @@ pub use self::{
     gitdir::{GitDir, Import, run},
     http::{Answer, ConnectionLost, PartialRequest, ServerAddress, send, send_from, try_send},
     jobs::Job,
+    link::{Link, LinkState},
     loopback::free_address,
     proxy::Proxy,
     random::Random,
