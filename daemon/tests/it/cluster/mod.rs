@@ -10,6 +10,7 @@ mod history;
 mod load;
 mod nodes;
 mod pushers;
+mod races;
 mod report;
 mod servers;
 mod side_work;
