@@ -2,6 +2,7 @@
 
 mod access;
 mod audit;
+mod clocks;
 mod deliveries;
 mod hints;
 mod mirrors;
@@ -13,6 +14,7 @@ mod tasks;
 use std::{fs, sync::Arc};
 
 use farrierd::{
+    clock::Clock,
     config::Config,
     store::{
         Store,
@@ -48,7 +50,17 @@ impl TwoNodes {
 
 /// Starts another daemon on the store of `first`. Its data directory belongs to the same store.
 pub async fn beside(first: &TestDaemon, store: Store, change: impl FnOnce(&mut Config)) -> TestDaemon {
-    TestDaemon::over_store_with(store, |config| {
+    beside_with_clock(first, store, Clock::system(), change).await
+}
+
+/// Like [`beside`], with the clock of its machine.
+pub async fn beside_with_clock(
+    first: &TestDaemon,
+    store: Store,
+    clock: Clock,
+    change: impl FnOnce(&mut Config),
+) -> TestDaemon {
+    TestDaemon::start_with(clock, Some(store), |config| {
         for directory in ["repositories", "artifacts"] {
             fs::create_dir_all(config.data_dir.join(directory)).expect("a directory");
         }
