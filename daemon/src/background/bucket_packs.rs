@@ -4,7 +4,11 @@ use std::{collections::BTreeSet, error::Error as StdError, time::Duration};
 
 use crate::{
     clock::Millis,
-    service::{Context, Error, bucket_packs, nodes},
+    service::{
+        Context, Error,
+        bucket_packs::{self, Swept},
+        nodes,
+    },
     wake::Wake,
 };
 
@@ -53,7 +57,7 @@ async fn fill(context: &Context) {
     }
 }
 
-/// Removes objects once a day.
+/// Removes objects once a day, and after a while if a backup runs.
 async fn sweep(context: &Context) {
     let timer = Wake::default();
     let mut pause_ms = FIRST_MS;
@@ -61,8 +65,15 @@ async fn sweep(context: &Context) {
         timer.wait(&context.clock, Some(context.now_ms().saturating_add(pause_ms))).await;
         pause_ms = DAY_MS;
         match nodes::under_lease(context, LEASE, bucket_packs::sweep(context)).await {
-            Ok(None | Some(0)) => {}
-            Ok(Some(packs)) => tracing::info!(packs, "removed packs from the bucket"),
+            Ok(None) => {}
+            Ok(Some(Swept { packs, is_held })) => {
+                if is_held {
+                    pause_ms = FIRST_MS;
+                }
+                if packs > 0 {
+                    tracing::info!(packs, "removed packs from the bucket");
+                }
+            }
             Err(error) => {
                 let error = &error as &dyn StdError;
                 tracing::warn!(error, "removing packs from the bucket failed and will be tried again in a day");

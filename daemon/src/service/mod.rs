@@ -47,6 +47,7 @@ pub mod ref_changes;
 pub mod ref_moves;
 pub mod ref_rules;
 pub mod releases;
+mod removals;
 pub mod repositories;
 pub mod scheduled;
 pub mod set_aside;

@@ -163,6 +163,11 @@ pub fn last_backup() -> Key {
     Builder::new("m").raw(b"backup").build()
 }
 
+/// `m/removal-hold`: the hold of a backup that runs on one of the nodes.
+pub fn removal_hold() -> Key {
+    Builder::new("m").raw(b"removal-hold").build()
+}
+
 /// `m/sealing`
 pub fn sealing() -> Key {
     Builder::new("m").raw(b"sealing").build()

@@ -38,6 +38,7 @@ pub mod range_counts;
 pub mod ref_rules;
 pub mod refs;
 pub mod releases;
+pub mod removal_hold;
 pub mod repositories;
 pub mod retried_work;
 pub mod runs;

@@ -15,7 +15,7 @@ use crate::{
     service::{
         Context, Error,
         audit::{self, AuditRecorder, Entry, Object},
-        deleted,
+        deleted, removals,
     },
     store::{StoreError, Tx},
 };
@@ -139,8 +139,8 @@ pub(in crate::service) async fn collect(context: &Context) -> Result<bool, Error
     for (artifact, generation) in &due {
         let key = UploadKey { artifact: *artifact, generation: *generation };
         // After the row was read: a backup whose snapshot does not have the row holds its bytes. The end of the backup
-        // wakes the sweep.
-        if context.git.removals().is_held() {
+        // wakes the sweep of its node; others look again every few seconds.
+        if removals::are_held(context).await? {
             return Ok(false);
         }
         let is_receiving = context.receiving.sweep_after(key);
@@ -162,7 +162,7 @@ async fn trim(context: &Context) -> Result<bool, Error> {
     for (artifact, generation) in &due {
         let key = UploadKey { artifact: *artifact, generation: *generation };
         // As in `collect`: an upload that was not finalized in the snapshot of a backup has rows for all its blocks.
-        if context.git.removals().is_held() {
+        if removals::are_held(context).await? {
             return Ok(false);
         }
         let is_receiving = context.receiving.sweep_after(key);

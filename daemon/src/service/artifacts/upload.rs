@@ -16,6 +16,7 @@ use crate::{
         Context, Error, caches,
         claimed_writer::ClaimedWriter,
         disk_space::{DiskSpace, SpaceClaim},
+        removals,
     },
     shares::Holder,
     store::{
@@ -269,8 +270,13 @@ async fn record(
 
 /// Removes a file without a row. After an error, or if a backup may still need it, the sweep removes it.
 async fn discard_file(context: &Context, key: UploadKey, file: u64) {
-    if context.git.removals().is_held() {
-        return;
+    match removals::are_held(context).await {
+        Ok(false) => {}
+        Ok(true) => return,
+        Err(error) => {
+            tracing::warn!(error = &error as &dyn std::error::Error, "a dropped block stays until the sweep");
+            return;
+        }
     }
     if let Err(error) = context.blobs.remove(key, file).await {
         tracing::warn!(error = &error as &dyn std::error::Error, "a dropped block was not removed");

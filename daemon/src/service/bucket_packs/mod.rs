@@ -14,7 +14,11 @@ mod sweep;
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 
 pub(super) use self::{copies::copied, inline::require_room};
-pub use self::{fill::fill, inline::PackOrigin, sweep::sweep};
+pub use self::{
+    fill::fill,
+    inline::PackOrigin,
+    sweep::{Swept, sweep},
+};
 use super::{Context, Error};
 use crate::{
     blob::{BlobError, PackObject},
