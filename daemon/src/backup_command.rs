@@ -248,6 +248,12 @@ fn restore_backup(config: &Config, source: BackupsPlace, name: Option<&str>, dry
     if manifest.without_caches {
         eprintln!("the backup was made without caches; jobs create them again");
     }
+    if manifest.detached {
+        eprintln!(
+            "the backup comes from a store on PostgreSQL or from blobs in a bucket and has them as files: set \
+             store.engine = \"redb\" and remove blobs.url before the start"
+        );
+    }
     let (files, bytes, began) = (manifest.files, manifest.bytes, &manifest.began);
     print_text(&if dry_run {
         format!("backup {name} of {began} is complete: {files} files, {bytes} bytes. Nothing was changed\n")

@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     blob::BlobError,
-    data_dir::PairError,
+    data_dir::{DataDirError, PairError},
     git::GitError,
     store::{StoreError, copy::StoreCopyError, engine::EngineError},
 };
@@ -29,15 +29,27 @@ pub enum BackupError {
         /// The directory of backups.
         path: PathBuf,
     },
-    /// The store is not a file.
-    #[error("the store is a PostgreSQL database; back it up with the programs of PostgreSQL")]
-    NotAFile,
-    /// The bytes of artifacts are not files.
+    /// The store is on a server, and no daemon runs that could make the backup.
     #[error(
-        "blobs.url is set: the bytes of artifacts, cache entries, files of releases and LFS objects are in a bucket, \
-         which a backup does not contain. Stop the daemon, copy its data directory, and copy the bucket after it"
+        "the store is a PostgreSQL database, which only a running daemon backs up; start the daemon, and run farrier \
+         backup over its Unix socket"
     )]
-    Bucket,
+    NoDaemon,
+    /// A daemon that uses the same store makes a backup.
+    #[error("a backup is running on the node {node}; try again when it has ended")]
+    Running {
+        /// The name of the node.
+        node: String,
+    },
+    /// The hold of the backup on removals has ended before the backup.
+    #[error(
+        "the store did not extend the hold of the backup in time, so other nodes may have removed objects that it \
+         needs; it is not complete. Run it again"
+    )]
+    HoldLost,
+    /// The bucket of the blobs cannot be used.
+    #[error("the bucket of blobs.url cannot be used")]
+    Bucket(#[source] Box<DataDirError>),
     /// The directory has no backup, or none with this name.
     #[error("{path} has no complete backup{}", with_name(.name.as_deref()))]
     NoBackup {
@@ -159,8 +171,8 @@ pub enum BackupError {
     /// A repository cannot be read.
     #[error("a repository cannot be read")]
     Git(#[from] GitError),
-    /// The bytes of artifacts cannot be listed.
-    #[error("the files of artifacts cannot be listed")]
+    /// The bytes of artifacts or packs cannot be read.
+    #[error("the bytes of artifacts or packs cannot be read")]
     Blobs(#[from] BlobError),
     /// The restored store cannot be paired with its data.
     #[error("the restored data directory got no identity")]

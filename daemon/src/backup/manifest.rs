@@ -39,6 +39,9 @@ pub struct BackupManifest {
     /// Whether cache entries were left out, with their rows.
     #[serde(default)]
     pub without_caches: bool,
+    /// Whether the store was on PostgreSQL or the blobs were in a bucket. The backup has them as files.
+    #[serde(default)]
+    pub detached: bool,
     /// SHA-256 of `files.jsonl`, in hexadecimal.
     pub list_sha256: String,
     /// What is missing in the backup, one sentence each.
@@ -54,8 +57,13 @@ pub struct BackupFile {
     pub bytes: u64,
     /// SHA-256 of the content, in hexadecimal.
     pub sha256: String,
-    /// Time of the last change of the source, nanoseconds since the epoch; 0 for files that git replaces.
+    /// Time of the last change of the source, nanoseconds since the epoch; 0 for files that git replaces, and for
+    /// objects of a bucket.
     pub modified_ns: i64,
+    /// For an object of a bucket: what tells it from all other objects that could get the same path and size. Objects
+    /// never change.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub object: String,
 }
 
 impl BackupFile {
@@ -121,6 +129,7 @@ mod tests {
             bytes: 1,
             sha256: sha256.into(),
             modified_ns: 0,
+            object: String::new(),
         };
         let digest = "0f".repeat(32);
         assert!(file("repositories/1.git/HEAD", &digest).is_valid());
@@ -136,7 +145,8 @@ mod tests {
     fn a_cut_list_gives_its_complete_lines() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join(LIST);
-        let file = BackupFile { path: "a".into(), bytes: 1, sha256: "0f".repeat(32), modified_ns: 7 };
+        let file =
+            BackupFile { path: "a".into(), bytes: 1, sha256: "0f".repeat(32), modified_ns: 7, object: "0af1".into() };
         let line = serde_json::to_string(&file).expect("plain data");
         fs::write(&path, format!("{line}\n{line}\n{}", &line[..20])).expect("a file");
         assert_eq!(read_partial(&path), [file.clone(), file]);

@@ -15,19 +15,30 @@
 //! [`create`] takes a hold on removals, copies all rows of one snapshot of the store, and then the files that these
 //! rows name: files that never change, and the refs of each repository under its lock. The module has no knowledge of
 //! HTTP and of permissions.
+//!
+//! If the store is on PostgreSQL or the blobs are in a bucket, the backup has the same files as one of a single data
+//! directory: packs and blocks are fetched, and `detach` changes the rows that name objects. With several nodes, the
+//! hold is also a row of the store (`hold`).
 
 mod blocks;
 mod bucket;
 mod create;
 mod destination;
+mod detach;
 mod directory;
 mod error;
+mod fetched;
+mod hold;
 mod manifest;
 mod offline;
+mod packs;
 mod place;
+mod repositories;
 mod restore;
 mod retain;
+mod source;
 mod tar;
+mod uploads;
 mod verify;
 mod writer;
 
@@ -52,11 +63,13 @@ use crate::{
 
 pub(crate) use self::place::remove_scratch;
 pub use self::{
-    create::{BackupSource, create},
+    create::create,
     error::BackupError,
+    hold::{BackupHolder, running_on},
     manifest::{BackupFile, BackupManifest},
-    offline::{OfflineBackupError, create_offline, require_files},
+    offline::{OfflineBackupError, create_offline},
     restore::{RestoreRequest, RestoredBackup, restore},
+    source::BackupSource,
     verify::{BackupDamage, VerifiedBackups, verify},
 };
 
@@ -91,6 +104,12 @@ impl Destination {
                 Box::new(TarTarget::new(out, data_dir, time))
             }
             Self::Bucket(config, url) => {
+                let is_of_blobs =
+                    |blobs: &BucketUrl| blobs.bucket == url.bucket && url.prefix.starts_with(&blobs.prefix);
+                if config.url.as_ref().is_some_and(is_of_blobs) {
+                    let reason = "it is in the prefix of blobs.url";
+                    return Err(BackupError::Destination { path: url.to_string().into(), reason });
+                }
                 Box::new(BucketTarget::new(BucketClient::open(&config, &url)?, data_dir, owner))
             }
         };

@@ -6,7 +6,7 @@ use super::{BackupError, BackupProgress, BackupRequest, BackupSource, FinishedBa
 use crate::{
     clock::Clock,
     config::{Config, StoreEngine},
-    data_dir::{self, DataDirError, KEY_FILE},
+    data_dir::{self, DataDirError},
     git::Git,
     store::{Store, StoreError},
 };
@@ -31,12 +31,15 @@ pub async fn create_offline(
     clock: &Clock,
     record: impl AsyncFnOnce(&Store) -> Result<(), StoreError>,
 ) -> Result<Option<FinishedBackup>, OfflineBackupError> {
-    require_files(config)?;
     let io_failed = |source| DataDirError::from_io(config, source);
     if !data_dir::store_may_exist(config) {
         return Err(io_failed(std::io::ErrorKind::NotFound.into()).into());
     }
     let Some(_lock) = data_dir::lock(&config.data_dir).map_err(io_failed)? else { return Ok(None) };
+    // Daemons on other machines may use the database.
+    if config.store.engine == StoreEngine::Postgres {
+        return Err(BackupError::NoDaemon.into());
+    }
     let failed = |source| OfflineBackupError::from(DataDirError::from_store(config, source).refined(config));
     // A store that is damaged, or does not belong to the data, is not backed up.
     drop(data_dir::open_unchanged(config).await?);
@@ -44,28 +47,6 @@ pub async fn create_offline(
     data_dir::check(&store, config).await.map_err(|error| DataDirError::from_pair(config, error))?;
     record(&store).await.map_err(failed)?;
     let git = Git::open_read_only(&config.data_dir, &config.git).map_err(io_failed)?;
-    let source = BackupSource::new(config, store, git);
+    let source = BackupSource::open(config, store, git, None).await?;
     Ok(Some(create(&source, request, clock, Arc::<BackupProgress>::default()).await?))
-}
-
-/// Returns an error unless the store and the bytes of artifacts are files. A backup has only files, so it would be
-/// incomplete.
-pub fn require_files(config: &Config) -> Result<(), BackupError> {
-    if config.store.engine == StoreEngine::Postgres {
-        return Err(BackupError::NotAFile);
-    }
-    if config.blobs.url.is_some() {
-        return Err(BackupError::Bucket);
-    }
-    Ok(())
-}
-
-impl BackupSource {
-    /// Creates the source for the data directory of `config`.
-    pub fn new(config: &Config, store: Store, git: Git) -> Self {
-        let key_file = config.store.key_file.clone().unwrap_or_else(|| config.data_dir.join(KEY_FILE));
-        let key_credential = config.store.key_credential.clone().filter(|path| path.exists());
-        let (data_dir, configuration) = (config.data_dir.clone(), config.file.clone());
-        Self { data_dir, key_file, key_credential, configuration, store, git }
-    }
 }

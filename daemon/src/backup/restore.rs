@@ -235,7 +235,13 @@ mod tests {
     fn a_content_that_has_grown_since_it_was_checked_is_not_written() {
         let dir = tempfile::tempdir().expect("a directory");
         let to = dir.path().join("file");
-        let file = BackupFile { path: "file".into(), bytes: 100, sha256: "0f".repeat(32), modified_ns: 0 };
+        let file = BackupFile {
+            path: "file".into(),
+            bytes: 100,
+            sha256: "0f".repeat(32),
+            modified_ns: 0,
+            object: String::new(),
+        };
         let result = copy(&Replaced, &to, &file, "a");
         assert!(matches!(result, Err(BackupError::Damaged { .. })), "{result:?}");
         assert_eq!(to.metadata().expect("a file").len(), 0);

@@ -16,6 +16,7 @@ use sha2::{Digest as _, Sha256};
 use super::{
     BackupError, BackupFile, BackupManifest, BackupProgress, FinishedBackup,
     destination::create_new,
+    fetched::FetchedObject,
     manifest::{FORMAT, LIST},
     place::{BackupTarget, ReadSeek},
 };
@@ -29,6 +30,8 @@ pub(super) struct BackupFacts {
     pub ended: String,
     /// Whether cache entries were left out.
     pub without_caches: bool,
+    /// Whether the store or the blobs were not files.
+    pub detached: bool,
     /// What is missing in it, one sentence each.
     pub warnings: Vec<String>,
 }
@@ -83,26 +86,68 @@ impl BackupWriter {
             let is_same = known.modified_ns == modified_ns && known.bytes == about.len();
             never_changes && is_same && self.target.has_content(known)
         });
-        let known = known.cloned();
-        let entry = if let Some(known) = known {
-            self.target.note_known(&known);
-            known
-        } else {
-            let (sha256, bytes) = self.store(&mut file, from)?;
-            let modified_ns = if never_changes { modified_ns } else { 0 };
-            BackupFile { path: path.to_owned(), bytes, sha256, modified_ns }
-        };
-        self.add_entry(&entry)?;
+        if let Some(known) = known.cloned() {
+            self.add_known(&known)?;
+            return Ok(true);
+        }
+        let (sha256, bytes) = self.store(&mut file, from)?;
+        let modified_ns = if never_changes { modified_ns } else { 0 };
+        self.add_entry(&BackupFile { path: path.to_owned(), bytes, sha256, modified_ns, object: String::new() })?;
         Ok(true)
+    }
+
+    /// Returns the entry of an earlier backup for the same object of a bucket, if its content is stored.
+    pub(super) fn known_object(&self, path: &str, bytes: u64, object: &str) -> Option<BackupFile> {
+        let known = self.known.get(path).filter(|known| known.object == object && known.bytes == bytes)?;
+        (!object.is_empty() && self.target.has_content(known)).then(|| known.clone())
+    }
+
+    /// Adds an entry of an earlier backup, whose content is stored.
+    pub(super) fn add_known(&mut self, entry: &BackupFile) -> Result<(), BackupError> {
+        self.target.note_known(entry);
+        self.add_entry(entry)
+    }
+
+    /// Adds a fetched object of a bucket under `path`.
+    pub(super) fn add_object(&mut self, path: &str, object: &str, content: &FetchedObject) -> Result<(), BackupError> {
+        let entry = match content {
+            FetchedObject::Bytes(bytes) => {
+                let (sha256, bytes) = self.store(&mut Cursor::new(bytes), Path::new(path))?;
+                BackupFile { path: path.to_owned(), bytes, sha256, modified_ns: 0, object: object.to_owned() }
+            }
+            FetchedObject::File(file) => {
+                let stored = self.store_object(path, &file.0, object)?;
+                stored.ok_or_else(|| BackupError::Vanished { path: file.0.clone() })?
+            }
+        };
+        self.add_entry(&entry)
+    }
+
+    /// Stores the file `from`, which has the content of an object of a bucket, and returns its entry, which is to be
+    /// added. `None`: the file does not exist.
+    pub(super) fn store_object(
+        &mut self,
+        path: &str,
+        from: &Path,
+        object: &str,
+    ) -> Result<Option<BackupFile>, BackupError> {
+        let mut file = match File::open(from) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(BackupError::reading(from)(error)),
+        };
+        let (sha256, bytes) = self.store(&mut file, from)?;
+        Ok(Some(BackupFile { path: path.to_owned(), bytes, sha256, modified_ns: 0, object: object.to_owned() }))
     }
 
     /// Adds a file with the content `bytes`, which was read from `from`.
     pub(super) fn add_bytes(&mut self, path: &str, bytes: &[u8], from: &Path) -> Result<(), BackupError> {
         let (sha256, bytes) = self.store(&mut Cursor::new(bytes), from)?;
-        self.add_entry(&BackupFile { path: path.to_owned(), bytes, sha256, modified_ns: 0 })
+        self.add_entry(&BackupFile { path: path.to_owned(), bytes, sha256, modified_ns: 0, object: String::new() })
     }
 
-    fn add_entry(&mut self, entry: &BackupFile) -> Result<(), BackupError> {
+    /// Adds an entry whose content is stored.
+    pub(super) fn add_entry(&mut self, entry: &BackupFile) -> Result<(), BackupError> {
         self.progress.require_running()?;
         let path = self.directory.join(LIST);
         let line = serde_json::to_string(entry).expect("plain data") + "\n";
@@ -136,6 +181,7 @@ impl BackupWriter {
             files: self.files,
             bytes: self.bytes,
             without_caches: facts.without_caches,
+            detached: facts.detached,
             list_sha256: hex::encode(self.list_digest.finalize()),
             warnings: facts.warnings.clone(),
         };
@@ -187,6 +233,26 @@ mod tests {
         second.add_bytes("HEAD", b"changed", &file).expect("copied");
         let finished = finish(second);
         assert_eq!((finished.name.as_str(), finished.added_bytes), ("a-2", 7));
+    }
+
+    #[test]
+    fn an_object_is_known_by_its_path_size_and_name() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let root = dir.path().join("backups");
+        let mut first = begin(&root, "a");
+        let content = FetchedObject::Bytes(b"content".to_vec());
+        first.add_object("artifacts/1/1/1", "store", &content).expect("copied");
+        assert_eq!(finish(first).added_bytes, 7);
+        let mut second = begin(&root, "b");
+        for (path, bytes, object) in
+            [("artifacts/1/1/1", 7, "other"), ("artifacts/1/1/1", 8, "store"), ("artifacts/1/1/2", 7, "store")]
+        {
+            assert_eq!(second.known_object(path, bytes, object), None, "{path} {bytes} {object}");
+        }
+        let known = second.known_object("artifacts/1/1/1", 7, "store").expect("known");
+        second.add_known(&known).expect("added");
+        let finished = finish(second);
+        assert_eq!((finished.files, finished.bytes, finished.added_bytes), (1, 7, 0));
     }
 
     #[test]

@@ -5,6 +5,9 @@
 //! and an object is on disk before a row names it, so the copy has every object that its refs reach, also while clients
 //! push.
 //!
+//! A repository whose packs are in a bucket has the files of an empty one ([`Git::files_of_new`]), its refs and its
+//! packs: its directory is a copy, which may be missing.
+//!
 //! In a repository of an earlier release that was not adopted yet, the files of refs decide. They are read while the
 //! lock of the repository is held.
 
@@ -15,7 +18,7 @@ use std::{
 };
 
 use super::{
-    Git, GitError, RepositoryLock,
+    EMPTY_REPOSITORY, Git, GitError, RepositoryLock,
     copy_file::COPY_FILE,
     fork::{ALTERNATES, is_unfinished},
     packed_refs,
@@ -37,7 +40,7 @@ const REFS: [&str; 3] = ["HEAD", packed_refs::FILE, "refs"];
 const MULTI_PACK_INDEX: &str = "multi-pack-index";
 
 /// A file of a repository.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepositoryFile {
     /// Path below the directory of the repository.
     pub path: PathBuf,
@@ -64,6 +67,21 @@ impl Git {
             Ok(Some(files))
         };
         tasks::blocking(list).await.map_err(GitError::io("listing the files of a repository"))
+    }
+
+    /// Returns the files of an empty repository without `HEAD` and refs, as git creates them now. `below`: a directory
+    /// of the caller.
+    pub async fn files_of_new(&self, sha256: bool, below: &Path) -> Result<Vec<RepositoryFile>, GitError> {
+        let directory = below.join(if sha256 { "empty-sha256.git" } else { "empty-sha1.git" });
+        self.init_at(EMPTY_REPOSITORY, &directory, "main", sha256).await?;
+        let read = move || {
+            let mut files = Vec::new();
+            add_files(&directory, Path::new(""), false, &mut files)?;
+            // It was created above.
+            fs::remove_dir_all(&directory)?;
+            Ok(files)
+        };
+        tasks::blocking(read).await.map_err(GitError::io("reading the files of an empty repository"))
     }
 }
 

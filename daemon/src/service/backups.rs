@@ -1,7 +1,7 @@
 //! Backups that administrators start while the daemon runs.
 //!
-//! Decides who may start one and keeps its state; [`crate::backup`] makes it. One backup runs at a time. It is a task
-//! of the daemon: it goes on when the client is gone, and it ends with the daemon.
+//! Decides who may start one and keeps its state; [`crate::backup`] makes it. One backup runs at a time, of all nodes
+//! that use the store. It is a task of the daemon: it goes on when the client is gone, and it ends with the daemon.
 
 use std::{
     error::Error as StdError,
@@ -17,7 +17,10 @@ use super::{
     backup_stream::{self, BackupStream},
 };
 use crate::{
-    backup::{BackupProgress, BackupRequest, BackupSource, Destination, FinishedBackup, create, require_files},
+    backup::{
+        BackupError, BackupHolder, BackupProgress, BackupRequest, BackupSource, Destination, FinishedBackup, create,
+        running_on,
+    },
     clock::{Clock, Millis},
     config::{BucketUrl, Config},
     model::identity::{Identity, Proof},
@@ -145,7 +148,7 @@ pub async fn start(
     local_user: Option<u32>,
     input: CreateBackup,
 ) -> Result<Backup, Error> {
-    require_allowed(context, identity)?;
+    require_allowed(identity)?;
     let destination = destination(&context.config, &input.destination)?;
     if !matches!(destination, Destination::Directory(_)) {
         require_owner_of_data(local_user)?;
@@ -153,6 +156,7 @@ pub async fn start(
     if input.keep == Some(0) {
         return Err(Error::Invalid { field: "keep", reason: "must be at least 1".into() });
     }
+    require_none_elsewhere(context).await?;
     let task = BackupTask::new(input.destination.clone(), context.now_ms());
     let running = context.backups.claim(task, context.clock.clone())?;
     audit::record_before(context, entry(&input)).await?;
@@ -172,8 +176,9 @@ pub async fn stream(
     local_user: Option<u32>,
     input: CreateBackupStream,
 ) -> Result<BackupStream, Error> {
-    require_allowed(context, identity)?;
+    require_allowed(identity)?;
     require_owner_of_data(local_user)?;
+    require_none_elsewhere(context).await?;
     let without_caches = input.without_caches;
     let task = BackupTask::new(STREAM.to_owned(), context.now_ms());
     let running = context.backups.claim(task, context.clock.clone())?;
@@ -208,13 +213,21 @@ fn destination(config: &Config, text: &str) -> Result<Destination, Error> {
     Ok(Destination::Directory(path))
 }
 
-fn require_allowed(context: &Context, identity: &Identity) -> Result<(), Error> {
+fn require_allowed(identity: &Identity) -> Result<(), Error> {
     access::require_site_admin(identity)?;
     if identity.account().is_none_or(|account| account.proof != Proof::Peer) {
         let reason = "backups are started over the Unix socket of the daemon, without a token".into();
         return Err(Error::Forbidden { reason });
     }
-    require_files(&context.config).map_err(|error| Error::Unusable { reason: error.to_string() })
+    Ok(())
+}
+
+/// Requires that no other node makes a backup. If two begin at the same time, one of them fails.
+async fn require_none_elsewhere(context: &Context) -> Result<(), Error> {
+    match running_on(&context.store, &context.clock).await? {
+        Some(node) => Err(Error::Conflict { reason: BackupError::Running { node }.to_string() }),
+        None => Ok(()),
+    }
 }
 
 /// Requires a local user who can read the data directory. Members of `socket.admin_group` are administrators, but
@@ -243,13 +256,10 @@ pub fn entry(input: &CreateBackup) -> Entry {
 /// Makes a backup. Returns whether it is complete.
 async fn run(context: Context, running: RunningBackup, request: BackupRequest) -> bool {
     let task = Arc::clone(&running.task);
-    let source = BackupSource::new(&context.config, context.store.clone(), context.git.clone());
     let stop = context.tasks.stop().clone();
     let result = tokio::select! {
         () = stop.cancelled() => Err("the daemon stopped; the next backup continues".to_owned()),
-        result = create(&source, request, &context.clock, Arc::clone(&task.progress)) => {
-            result.map_err(|error| with_causes(&error))
-        }
+        result = write(&context, request, Arc::clone(&task.progress)) => result.map_err(|error| with_causes(&error)),
     };
     match &result {
         Ok(finished) => {
@@ -267,6 +277,17 @@ async fn run(context: Context, running: RunningBackup, request: BackupRequest) -
     context.pruning.now();
     context.tidying.removals.now();
     is_complete
+}
+
+async fn write(
+    context: &Context,
+    request: BackupRequest,
+    progress: Arc<BackupProgress>,
+) -> Result<FinishedBackup, BackupError> {
+    let holder = BackupHolder { begun_by: context.node.this_start(), node: context.node.name().to_owned() };
+    let (store, git) = (context.store.clone(), context.git.clone());
+    let source = BackupSource::open(&context.config, store, git, Some(holder)).await?;
+    create(&source, request, &context.clock, progress).await
 }
 
 /// Returns the text of an error with its causes.

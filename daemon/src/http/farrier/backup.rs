@@ -42,8 +42,8 @@ pub(in crate::http) async fn get(
     request_body = api::CreateBackup,
     responses(
         (status = 202, body = api::Backup),
-        (status = 409, description = "A backup is running."),
-        (status = 422, description = "The directory is not valid, or the store or the blobs are not files."),
+        (status = 409, description = "A backup is running, on this node or on another one."),
+        (status = 422, description = "The directory is not valid."),
     ),
 )]
 pub(in crate::http) async fn start(
@@ -64,8 +64,7 @@ pub(in crate::http) async fn start(
     request_body = api::CreateBackupStream,
     responses(
         (status = 200, body = Bytes, content_type = "application/x-tar"),
-        (status = 409, description = "A backup is running."),
-        (status = 422, description = "The store or the blobs are not files."),
+        (status = 409, description = "A backup is running, on this node or on another one."),
     ),
 )]
 pub(in crate::http) async fn stream(
