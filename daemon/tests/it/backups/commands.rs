@@ -93,21 +93,35 @@ async fn a_backup_is_refused_from_elsewhere_and_with_a_bad_directory() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn data_with_blobs_in_a_bucket_is_not_backed_up() {
-    let farrier = stopped().await;
-    let (file, destination) = (farrier.scratch().join("bucket.toml"), farrier.scratch().join("backups"));
-    std::fs::write(&file, "[blobs]\nurl = \"s3://builds/ci\"\n").expect("a file");
-    let args = ["--config", text(&file), "backup", text(&destination)];
-    let (code, out, err) = farrierd(&farrier.data_dir(), &farrier.socket(), &args).await;
-    assert_eq!(code, Some(1), "{out}{err}");
-    assert!(err.contains("blobs.url is set") && out.is_empty() && !destination.exists(), "{out}{err}");
-
+async fn one_daemon_with_blobs_in_a_bucket_is_backed_up_while_it_runs_and_when_it_is_stopped() {
     let Some(bucket) = TestBucket::start().await else { return };
-    let farrier = TestDaemon::with(|config| bucket.configure(&mut config.blobs)).await;
-    let refused = farrier.admin(Method::POST, BACKUP, json!({ "destination": destination })).await;
-    assert_eq!(refused.status, 422, "{refused:?}");
-    assert!(refused.text().contains("blobs.url is set"), "{refused:?}");
-    assert!(!destination.exists());
+    let mut farrier = TestDaemon::with(|config| bucket.configure(&mut config.blobs)).await;
+    let token = farrier.token("admin", &["all"]).await;
+    let (work, _) = pushed(&farrier, "demo", &token).await;
+    work.commit("large", noise(300_000));
+    work.done(&["push", "-q", &farrier.remote("admin/demo", &token), "main"]);
+    let job = farrier.begin("demo", None).await;
+    farrier.upload(&job, "log", &noise(3 << 20)).await;
+    let destination = farrier.scratch().join("backups");
+    start(&farrier, &destination).await;
+    let first = ended(&farrier).await;
+    assert_eq!((&first["state"], &first["warnings"]), (&json!("done"), &json!([])), "{first}");
+    farrier.stop().await;
+
+    let (data, file) = (farrier.data_dir(), farrier.scratch().join("bucket.toml"));
+    std::fs::write(&file, "[blobs]\nurl = \"s3://builds/ci\"\n").expect("a file");
+    let args = ["--config", text(&file), "backup", text(&destination), "--json"];
+    let (code, _, err) = farrierd(&data, &farrier.socket(), &args).await;
+    assert!(code == Some(1) && err.contains("the bucket of blobs.url cannot be used"), "{err}");
+    std::fs::write(&file, bucket.toml()).expect("a file");
+    let (code, out, err) = farrierd(&data, &farrier.socket(), &args).await;
+    assert_eq!(code, Some(0), "{out}{err}");
+    let second: Value = serde_json::from_str(&out).expect("JSON");
+    assert!(second["added_bytes"].as_u64() < first["added_bytes"].as_u64(), "{first} {second}");
+    let restored = farrier.scratch().join("restored");
+    let (code, _, err) = farrierd(&restored, &farrier.socket(), &["restore", text(&destination)]).await;
+    assert!(code == Some(0) && err.contains("remove blobs.url"), "{err}");
+    succeeds(&restored, &["check-data", "--git", "--content"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,9 +4,12 @@
 //! snapshot of the store. The backup goes on when the pipe is closed.
 
 mod bucket;
+mod cluster;
+mod cluster_drill;
 mod commands;
 mod drill;
 mod held;
+mod set_back;
 mod tar;
 
 use std::{
