@@ -100,8 +100,8 @@ impl Clock {
         }
     }
 
-    /// Returns by how much the clock of the machine is ahead of that of the store. `None`: the store has no clock, or it
-    /// was not measured yet.
+    /// Returns by how much the clock of the machine is ahead of that of the store. `None`: the store has no clock, or
+    /// it was not measured yet.
     pub fn ahead_of_store_ms(&self) -> Option<Millis> {
         let offset_ms = self.store.offset_ms.load(Ordering::SeqCst);
         let store_ms = || self.monotonic_ms().saturating_add(offset_ms);

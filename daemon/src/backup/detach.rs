@@ -72,7 +72,9 @@ async fn delete_all(copy: &Store, prefix: Key, limit: usize) -> Result<(), Store
     loop {
         let found = &copy.read().await?.scan_bytes(&scan).await?;
         let delete = async |tx: Tx| {
-            found.iter().for_each(|(key, _)| tx.delete(key.clone()));
+            for (key, _) in found {
+                tx.delete(key.clone());
+            }
             Ok::<_, StoreError>(())
         };
         if !found.is_empty() {
@@ -102,7 +104,9 @@ async fn change_all<T: prost::Message + Default + PartialEq>(
         if !changed.is_empty() {
             let rows = &changed;
             copy.write(async |tx: Tx| {
-                rows.iter().for_each(|(key, row)| tx.put(key.clone(), row));
+                for (key, row) in rows {
+                    tx.put(key.clone(), row);
+                }
                 Ok::<_, StoreError>(())
             })
             .await?;

@@ -117,12 +117,11 @@ async fn write(
 ) -> Result<(File, FetchedFile), BackupError> {
     let path = directory.new_file();
     let write = move || {
-        let (mut file, fetched) = match file {
-            Some(open) => open,
-            None => {
-                let file = create_new(&path).map_err(BackupError::writing(&path))?;
-                (file, FetchedFile(path))
-            }
+        let (mut file, fetched) = if let Some(open) = file {
+            open
+        } else {
+            let file = create_new(&path).map_err(BackupError::writing(&path))?;
+            (file, FetchedFile(path))
         };
         batch.iter().try_for_each(|chunk| file.write_all(chunk)).map_err(BackupError::writing(&fetched.0))?;
         Ok((file, fetched))

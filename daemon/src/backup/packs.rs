@@ -1,8 +1,8 @@
 //! Packs of repositories that are in a bucket or in the store.
 //!
-//! The files in the copy of a repository are used if they are complete. Otherwise the pack is fetched, also if its files
-//! disappear because another node has dropped it. Its content is compared with the digests in its row before it is
-//! added.
+//! The files in the copy of a repository are used if they are complete. Otherwise the pack is fetched, also if its
+//! files disappear because another node has dropped it. Its content is compared with the digests in its row before it
+//! is added.
 
 use std::path::PathBuf;
 

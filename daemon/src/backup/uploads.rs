@@ -38,7 +38,9 @@ impl BackupRun<'_> {
                 Some(bucket) => self.add_objects(bucket, key, blocks).await?,
                 None => self.add_block_files(local.clone(), key, blocks).await?,
             };
-            added.into_iter().for_each(|block| copied.add(key, block));
+            for block in added {
+                copied.add(key, block);
+            }
         }
         let missing = copied.count_missing(snapshot).await?;
         if missing > 0 {

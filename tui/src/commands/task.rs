@@ -128,7 +128,9 @@ fn lfs_lines(figures: &LfsCollectionFigures) -> [(&'static str, String); 3] {
 fn table(all: &[BackgroundTask]) -> String {
     if all.iter().all(|task| task.node.is_empty()) {
         let mut table = Table::new(["ID", "KIND", "STATE", "STARTED", "REPOSITORY", "PROGRESS"]).with_states("STATE");
-        all.iter().for_each(|task| table.row(cells(task)));
+        for task in all {
+            table.row(cells(task));
+        }
         return table.render();
     }
     let heading = ["ID", "KIND", "STATE", "NODE", "STARTED", "REPOSITORY", "PROGRESS"];

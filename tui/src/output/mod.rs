@@ -232,7 +232,7 @@ pub(crate) fn fields(fields: &[(&str, String)]) -> String {
 }
 
 /// Returns `1 hook` or `7 hooks`. `noun`: in the singular.
-pub(crate) fn counted<N: Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
+pub(crate) fn counted<N: Copy + Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
     if count == N::from(1) { format!("1 {noun}") } else { format!("{count} {}", plural(noun)) }
 }
 

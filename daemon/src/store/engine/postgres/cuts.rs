@@ -18,7 +18,7 @@ use crate::store::engine::{CommitError, WriteSet};
 
 /// What the proxy does with the next commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cut {
+pub(super) enum CommitCut {
     /// Forwards it and the response.
     Nothing,
     /// Closes the connections instead of forwarding it.
@@ -41,7 +41,7 @@ impl Proxy {
     pub(super) async fn start(to: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("an address").port();
-        let cut = Arc::new(AtomicU8::new(Cut::Nothing as u8));
+        let cut = Arc::new(AtomicU8::new(CommitCut::Nothing as u8));
         let mut tasks = JoinSet::new();
         let silenced = Arc::new(Notify::new());
         let (armed, silence) = (Arc::clone(&cut), Arc::clone(&silenced));
@@ -69,7 +69,7 @@ impl Proxy {
         self.silenced.notify_one();
     }
 
-    pub(super) fn arm(&self, cut: Cut) {
+    pub(super) fn arm(&self, cut: CommitCut) {
         self.cut.store(cut as u8, Ordering::SeqCst);
     }
 }
@@ -83,15 +83,15 @@ async fn forward(mut client: TcpStream, to: u16, cut: Arc<AtomicU8>) {
                 let Ok(length @ 1..) = read else { return };
                 let part = &request[..length];
                 let armed = cut.load(Ordering::SeqCst);
-                if armed != Cut::Nothing as u8 && part.windows(7).any(|text| text == b"COMMIT\0") {
-                    cut.store(Cut::Nothing as u8, Ordering::SeqCst);
-                    if armed == Cut::During as u8 {
+                if armed != CommitCut::Nothing as u8 && part.windows(7).any(|text| text == b"COMMIT\0") {
+                    cut.store(CommitCut::Nothing as u8, Ordering::SeqCst);
+                    if armed == CommitCut::During as u8 {
                         server.write_all(part).await.expect("the server reads");
                         drop(client);
                         // The server's side stays open: closing it could discard what the server has not read.
                         return std::future::pending().await;
                     }
-                    if armed == Cut::After as u8 {
+                    if armed == CommitCut::After as u8 {
                         server.write_all(part).await.expect("the server reads");
                         // The server has executed the commit when it confirms it.
                         let mut confirmed = Vec::new();
@@ -119,7 +119,7 @@ async fn a_commit_on_a_cut_connection_is_unknown_and_decided_before_the_next_vie
     let url = format!("postgresql://farrier@127.0.0.1:{}/{}", proxy.port, server.database().await);
     let engine = PostgresEngine::open(options(&url, server)).await.expect("an empty database");
     for round in 0..10_u8 {
-        for (cut, applied) in [(Cut::Before, false), (Cut::After, true)] {
+        for (cut, applied) in [(CommitCut::Before, false), (CommitCut::After, true)] {
             let key = vec![round, cut as u8];
             let transaction = engine.begin().await.expect("begun");
             assert_eq!(transaction.get(&key).await.expect("a read"), None);
@@ -139,7 +139,7 @@ async fn a_transaction_without_reads_is_not_repeated_after_an_unknown_outcome() 
     let url = format!("postgresql://farrier@127.0.0.1:{}/{}", proxy.port, server.database().await);
     let engine = PostgresEngine::open(options(&url, server)).await.expect("an empty database");
     let put = |value: &'static [u8]| WriteSet::from([(b"k".to_vec(), Some(Bytes::from_static(value)))]);
-    proxy.arm(Cut::Before);
+    proxy.arm(CommitCut::Before);
     let result = engine.begin().await.expect("begun").commit(put(b"1")).await;
     assert!(matches!(result, Err(CommitError::Unknown(_))), "{result:?}");
     assert_eq!(engine.snapshot().await.expect("a view").get(b"k").await.expect("a read"), None);

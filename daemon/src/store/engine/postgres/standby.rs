@@ -4,7 +4,7 @@ use bytes::Bytes;
 use tokio_postgres::Client;
 
 use super::{
-    cuts::{Cut, Proxy},
+    cuts::{CommitCut, Proxy},
     options,
     server::PostgresServer,
     *,
@@ -62,7 +62,7 @@ async fn begin(engine: &PostgresEngine) -> Box<dyn Transaction> {
 
 /// Commits the key `k`. The daemon does not get the response.
 async fn commit_without_response(transaction: Box<dyn Transaction>, proxy: &Proxy) {
-    proxy.arm(Cut::During);
+    proxy.arm(CommitCut::During);
     let result = transaction.commit(WriteSet::from([(b"k".to_vec(), Some(Bytes::from_static(b"1")))])).await;
     assert!(matches!(result, Err(CommitError::Unknown(_))), "{result:?}");
 }
