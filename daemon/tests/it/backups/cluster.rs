@@ -55,6 +55,8 @@ impl Nodes {
             .await
         };
         let other = start("other", None).await;
+        // Some seconds after the start, all tasks of the node wait for their times.
+        eventually("the other node has renewed its row", async || is_renewed(&store).await).await;
         // Its first sweep of packs is a second away. That of the node that makes the backups is much later.
         clock.advance_ms(FIRST_SWEEP_MS - POLL_MS - 1_000);
         eventually("the other node has renewed its row", async || is_alive(&store, &clock).await).await;
@@ -118,6 +120,12 @@ impl Nodes {
 async fn is_alive(store: &Store, clock: &Clock) -> bool {
     let rows = nodes::all(&store.read().await.expect("a snapshot")).await.expect("rows");
     rows.iter().any(|node| nodes::is_alive(node, node.epoch, clock.now_ms()))
+}
+
+/// Returns whether a node has renewed its row since its start. Then the row has figures.
+async fn is_renewed(store: &Store) -> bool {
+    let rows = nodes::all(&store.read().await.expect("a snapshot")).await.expect("rows");
+    rows.iter().any(|node| node.figures.is_some())
 }
 
 /// Returns whether a node has taken a lease and did not lose it.
