@@ -138,7 +138,7 @@ async fn has_lease(store: &Store, name: &str) -> bool {
 
 /// Starts a daemon with files only on a restored directory, at the time `now_ms`.
 async fn local(restored: &Path, now_ms: i64) -> TestDaemon {
-    TestDaemon::with_clock(Clock::manual(now_ms), |config: &mut Config| config.data_dir = restored.to_owned()).await
+    TestDaemon::with_clock(Clock::manual(now_ms), |config: &mut Config| restored.clone_into(&mut config.data_dir)).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

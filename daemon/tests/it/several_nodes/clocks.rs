@@ -1,6 +1,6 @@
 //! Nodes whose clocks are ten minutes apart: only the clock of the store counts.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::Pin, sync::Arc, time::Duration};
 
 use farrierd::{
     clock::Clock,
@@ -82,9 +82,11 @@ impl World {
 }
 
 /// Runs a test in which the node that does background work is ahead, and one in which it is behind.
-async fn ahead_and_behind<F: Future<Output = ()>>(test: impl Fn(World) -> F) {
-    let [ahead, behind] = [APART_MS, -APART_MS].map(async |ahead_ms| test(World::start(ahead_ms).await).await);
-    tokio::join!(ahead, behind);
+fn ahead_and_behind<F: Future<Output = ()>>(test: impl Fn(World) -> F) -> Pin<Box<impl Future<Output = ()>>> {
+    Box::pin(async move {
+        let [ahead, behind] = [APART_MS, -APART_MS].map(async |ahead_ms| test(World::start(ahead_ms).await).await);
+        tokio::join!(ahead, behind);
+    })
 }
 
 #[tokio::test(flavor = "multi_thread")]

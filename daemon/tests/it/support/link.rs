@@ -107,12 +107,10 @@ async fn copy(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut states: watch
         if !is_open(&mut states).await {
             return;
         }
-        match read {
-            Ok(length @ 1..) => _ = to.write_all(&bytes[..length]).await,
-            Ok(0) | Err(_) => {
-                _ = to.shutdown().await;
-                return;
-            }
-        }
+        let Ok(length @ 1..) = read else {
+            _ = to.shutdown().await;
+            return;
+        };
+        _ = to.write_all(&bytes[..length]).await;
     }
 }
