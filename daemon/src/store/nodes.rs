@@ -53,8 +53,8 @@ pub async fn enter(tx: &Tx, node: &Node, is_shared: bool, clock_ms: Millis) -> R
 }
 
 /// Renews the row of a node, with its figures. Fails if a newer daemon has raised the format level. A node that is late
-/// gets a new epoch, so that it does not hold its leases any more. Returns `None` if another daemon has started with the
-/// data directory of this node.
+/// gets a new epoch, so that it does not hold its leases any more. Returns `None` if another daemon has started with
+/// the data directory of this node.
 pub async fn renew(
     tx: &Tx,
     id: u64,

@@ -6,7 +6,8 @@
 //! snapshot does not name the objects, or the hold is found.
 //!
 //! The hold has an end, by the clock of the store: a backup that was killed delays removals for at most [`HOLD_MS`]. A
-//! hold that was not extended in time is never taken up again. So a backup that can extend its hold had it all the time.
+//! hold that was not extended in time is never taken up again. So a backup that can extend its hold had it all the
+//! time.
 //!
 //! The row also names the backup that runs: there is one at a time.
 
