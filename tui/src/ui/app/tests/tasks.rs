@@ -74,7 +74,7 @@ fn a_search_for_unused_lfs_objects_is_shown_and_cancelled_without_words_about_an
         ..BackgroundTask::default()
     };
     let mut screen = open_tasks(120, 40, Answer::Tasks(vec![search]));
-    for part in ["3 objects, 3.0 MiB", "1 objects, 1.0 MiB", "This is a dry run: nothing is removed."] {
+    for part in ["3 objects, 3.0 MiB", "1 object, 1.0 MiB", "This is a dry run: nothing is removed."] {
         assert!(screen.text().contains(part), "{part}: {}", screen.text());
     }
     screen.keys("X");
