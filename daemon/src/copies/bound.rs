@@ -111,7 +111,7 @@ impl Copies {
         }
     }
 
-    /// Waits until the copies may exceed the bound, at most [`IDLE`].
+    /// Waits until the copies may exceed the bound, at most a minute.
     pub async fn wait_until_exceeded(&self) {
         _ = timeout(self.idle(), self.sizes.exceeded.notified()).await;
     }
