@@ -35,6 +35,12 @@ pub enum BackupError {
          backup over its Unix socket"
     )]
     NoDaemon,
+    /// A daemon that does not know the hold of a backup may use the same store.
+    #[error(
+        "daemons of an earlier release can use the store, and would remove objects that the backup needs; update all \
+         daemons, and run farrierd store upgrade"
+    )]
+    EarlierRelease,
     /// A daemon that uses the same store makes a backup.
     #[error("a backup is running on the node {node}; try again when it has ended")]
     Running {

@@ -14,6 +14,8 @@ use crate::{
     store::{Store, StoreError, Tx, removal_hold},
 };
 
+/// The first format level whose daemons look for the hold before they remove objects.
+const FORMAT_LEVEL: u32 = 8;
 /// Interval at which a hold is extended. A quarter of the time for which it exists.
 const EXTEND_EVERY: Duration = Duration::from_secs(30);
 /// Pause before a hold is extended again that could not be extended.
@@ -40,8 +42,9 @@ pub(super) struct ClusterHold {
 }
 
 impl ClusterHold {
-    /// Takes the hold. Fails if another backup runs.
+    /// Takes the hold. Fails if another backup runs, or if a daemon may use the store that does not respect it.
     pub(super) async fn take(store: &Store, clock: &Clock, holder: &BackupHolder) -> Result<Self, BackupError> {
+        require_respected(store)?;
         let backup = secret::random_bytes::<NAME_BYTES>().to_vec();
         let BackupHolder { begun_by, node } = holder.clone();
         let row = &RemovalHold { until_ms: 0, backup: backup.clone(), begun_by: Some(begun_by), node };
@@ -100,6 +103,13 @@ impl ClusterHold {
     }
 }
 
+/// Requires that all daemons that can use the store respect the hold. Daemons of an earlier release remove objects that
+/// the backup needs.
+pub fn require_respected(store: &Store) -> Result<(), BackupError> {
+    let is_respected = !store.is_shared() || store.format_level() >= FORMAT_LEVEL;
+    if is_respected { Ok(()) } else { Err(BackupError::EarlierRelease) }
+}
+
 /// Returns until when a hold certainly exists that is requested now.
 fn sure_until_ms(clock: &Clock) -> Millis {
     clock.monotonic_ms().saturating_add(removal_hold::HOLD_MS)
@@ -113,4 +123,37 @@ pub async fn running_on(store: &Store, clock: &Clock) -> Result<Option<String>, 
     let now = clock.now_ms();
     let running = store.write(async |tx: Tx| removal_hold::running(&tx, now).await).await?;
     Ok(running.map(|hold| hold.node))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use farrier_proto::store::Format;
+
+    use super::*;
+    use crate::store::{engine::MemoryEngine, keys, value::CONVERTED_LEVEL};
+
+    /// Opens a store of this level that other nodes can use.
+    async fn store_of_level(level: u32) -> Store {
+        let engine = Arc::new(MemoryEngine::shared());
+        let earlier = Store::open(engine.clone()).await.expect("a store");
+        let write = async |tx: Tx| {
+            tx.put(keys::format(), &Format { level });
+            Ok::<_, StoreError>(())
+        };
+        earlier.write(write).await.expect("written");
+        Store::open(engine).await.expect("a store")
+    }
+
+    #[tokio::test]
+    async fn no_backup_is_made_while_daemons_of_an_earlier_release_can_use_the_store() {
+        let holder = BackupHolder { begun_by: NodeStart { node: 1, start: 1 }, node: "one".into() };
+        let clock = Clock::manual(1_764_000_000_000);
+        let store = store_of_level(CONVERTED_LEVEL).await;
+        let refused = ClusterHold::take(&store, &clock, &holder).await.err();
+        assert!(matches!(refused, Some(BackupError::EarlierRelease)), "{refused:?}");
+        let store = store_of_level(FORMAT_LEVEL).await;
+        assert!(ClusterHold::take(&store, &clock, &holder).await.is_ok());
+    }
 }

@@ -65,7 +65,7 @@ pub(crate) use self::place::remove_scratch;
 pub use self::{
     create::create,
     error::BackupError,
-    hold::{BackupHolder, running_on},
+    hold::{BackupHolder, require_respected, running_on},
     manifest::{BackupFile, BackupManifest},
     offline::{OfflineBackupError, create_offline},
     restore::{RestoreRequest, RestoredBackup, restore},

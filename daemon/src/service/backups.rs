@@ -19,7 +19,7 @@ use super::{
 use crate::{
     backup::{
         BackupError, BackupHolder, BackupProgress, BackupRequest, BackupSource, Destination, FinishedBackup, create,
-        running_on,
+        require_respected, running_on,
     },
     clock::{Clock, Millis},
     config::{BucketUrl, Config},
@@ -156,7 +156,7 @@ pub async fn start(
     if input.keep == Some(0) {
         return Err(Error::Invalid { field: "keep", reason: "must be at least 1".into() });
     }
-    require_none_elsewhere(context).await?;
+    require_cluster_ready(context).await?;
     let task = BackupTask::new(input.destination.clone(), context.now_ms());
     let running = context.backups.claim(task, context.clock.clone())?;
     audit::record_before(context, entry(&input)).await?;
@@ -178,7 +178,7 @@ pub async fn stream(
 ) -> Result<BackupStream, Error> {
     require_allowed(identity)?;
     require_owner_of_data(local_user)?;
-    require_none_elsewhere(context).await?;
+    require_cluster_ready(context).await?;
     let without_caches = input.without_caches;
     let task = BackupTask::new(STREAM.to_owned(), context.now_ms());
     let running = context.backups.claim(task, context.clock.clone())?;
@@ -222,12 +222,13 @@ fn require_allowed(identity: &Identity) -> Result<(), Error> {
     Ok(())
 }
 
-/// Requires that no other node makes a backup. If two begin at the same time, one of them fails.
-async fn require_none_elsewhere(context: &Context) -> Result<(), Error> {
-    match running_on(&context.store, &context.clock).await? {
-        Some(node) => Err(Error::Conflict { reason: BackupError::Running { node }.to_string() }),
-        None => Ok(()),
-    }
+/// Requires that all nodes respect the hold of a backup, and that no other node makes one. If two begin at the same time,
+/// one of them fails.
+async fn require_cluster_ready(context: &Context) -> Result<(), Error> {
+    let refused = |error: BackupError| Error::Conflict { reason: error.to_string() };
+    require_respected(&context.store).map_err(refused)?;
+    let running = running_on(&context.store, &context.clock).await?;
+    running.map_or(Ok(()), |node| Err(refused(BackupError::Running { node })))
 }
 
 /// Requires a local user who can read the data directory. Members of `socket.admin_group` are administrators, but
