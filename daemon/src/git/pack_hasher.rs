@@ -4,7 +4,7 @@ use sha1::{Digest as _, Sha1};
 use sha2::Sha256;
 
 /// Computes a digest with the hash function of an object format. It uses the instructions of the processor for both
-/// functions; `ring` has them only for SHA-256, and needs three times as long for SHA-1.
+/// functions; `ring` uses them only for SHA-256.
 #[derive(Clone, Debug)]
 pub enum PackHasher {
     /// For repositories with SHA-1.

@@ -1,5 +1,7 @@
 //! Errors of the REST API: the error body and the table of status codes.
 
+use std::error::Error as StdError;
+
 use axum::{
     body::Body,
     response::{IntoResponse, Response},
@@ -12,7 +14,7 @@ use super::{
     extract::{JSON, to_json},
     router::ROUTES,
 };
-use crate::{blob::BlobError, service::Error, shares::RefusalReason};
+use crate::{blob::BlobError, service::Error, shares::RefusalReason, store::retried_work::is_unavailable};
 
 /// When a client should try again if the daemon is busy.
 const BUSY_RETRY_AFTER_SECS: u64 = 5;
@@ -237,10 +239,10 @@ pub(super) fn retry_after_secs(error: &Error) -> Option<u64> {
 
 /// Logs `error` with its chain of causes. That the store is away is logged once by its engine, not for each request.
 pub(super) fn report(error: &Error) {
-    if crate::store::retried_work::is_unavailable(error) {
-        return tracing::debug!(error = error as &dyn std::error::Error, "a request failed");
+    if is_unavailable(error) {
+        return tracing::debug!(error = error as &dyn StdError, "a request failed");
     }
-    tracing::error!(error = error as &dyn std::error::Error, "a request failed");
+    tracing::error!(error = error as &dyn StdError, "a request failed");
 }
 
 /// An error body in the extensions of a response, until [`complete`] adds the URL and the request id.
