@@ -1,7 +1,5 @@
 //! Errors of the REST API: the error body and the table of status codes.
 
-use std::error::Error as StdError;
-
 use axum::{
     body::Body,
     response::{IntoResponse, Response},
@@ -240,9 +238,9 @@ pub(super) fn retry_after_secs(error: &Error) -> Option<u64> {
 /// Logs `error` with its chain of causes. That the store is away is logged once by its engine, not for each request.
 pub(super) fn report(error: &Error) {
     if is_unavailable(error) {
-        return tracing::debug!(error = error as &dyn StdError, "a request failed");
+        return tracing::debug!(error = error as &dyn std::error::Error, "a request failed");
     }
-    tracing::error!(error = error as &dyn StdError, "a request failed");
+    tracing::error!(error = error as &dyn std::error::Error, "a request failed");
 }
 
 /// An error body in the extensions of a response, until [`complete`] adds the URL and the request id.

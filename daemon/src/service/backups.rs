@@ -222,8 +222,8 @@ fn require_allowed(identity: &Identity) -> Result<(), Error> {
     Ok(())
 }
 
-/// Requires that all nodes respect the hold of a backup, and that no other node makes one. If two begin at the same time,
-/// one of them fails.
+/// Requires that all nodes respect the hold of a backup, and that no other node makes one. If two begin at the same
+/// time, one of them fails.
 async fn require_cluster_ready(context: &Context) -> Result<(), Error> {
     let refused = |error: BackupError| Error::Conflict { reason: error.to_string() };
     require_respected(&context.store).map_err(refused)?;
